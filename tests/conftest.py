@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from tests.support.pipeline_estate import SmallEstate
     from tests.support.web import Web
 
-# The duration of an example means nothing on a machine that others use as well. The examples are the same in each run, so
-# that a change fails by its own fault; tests marked soak use others.
+# No deadline: durations mean nothing on a shared machine. Each run uses the same examples, so that only a change in the
+# code makes a test fail. Tests marked soak vary the examples by seed.
 settings.register_profile(
     "navlin", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -49,7 +49,7 @@ settings.load_profile("navlin")
 REPOSITORY = Path(__file__).parents[1]
 SOAKED = pytest.StashKey[Soaked]()
 SOLR = SolrSettings(java_options=QUICK)
-"""In a session of minutes the optimizing compiler costs more than it gains: a quarter of the CPU time."""
+"""Without the optimizing compiler: in sessions of a few minutes it costs a quarter of the CPU time and saves less."""
 
 
 # -- Tiers -------------------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item, tier in tiers.items():
             item.add_marker(pytest.mark.xdist_group(group_of(item.path.name, fixtures(item), tier)))
         items.sort(key=lambda item: turn_of(fixtures(item)))
-    # Complete one round of all tests before the next, so that a soak can resume where it was stopped.
+    # Complete one round of all tests before the next round, so that a soak can resume where it was stopped.
     items.sort(key=_seed)
 
 
@@ -119,7 +119,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def soaked(pytestconfig: pytest.Config) -> Soaked:
-    """Totals of the soak so far."""
     return pytestconfig.stash.setdefault(SOAKED, Soaked())
 
 
@@ -138,9 +137,9 @@ def solr_jars() -> Path:
 
 @pytest.fixture(scope="session")
 def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """The session's embedded Solr. A test that stops it must start it again: its address stays the same."""
+    """The session's embedded Solr. A test that stops it must start it again; its URL stays the same."""
     state = tmp_path_factory.mktemp("state")
-    # The compiled launcher is kept from session to session.
+    # The compiled launcher is reused by later sessions.
     launcher = solr_jars.parent / "solr-launcher"
     with EmbeddedSolr(state, solr_jars, CONF / "solr", settings=SOLR, cores=CORES, cache=launcher) as server:
         yield server
@@ -148,7 +147,7 @@ def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> It
 
 @pytest.fixture
 def solr(solr_server: EmbeddedSolr) -> Iterator[Solr]:
-    """The session's Solr, connected. Tests share it: each uses its own sources and names."""
+    """The session's Solr, connected. Tests share it, so each uses its own sources and names."""
     with Solr(solr_server.start()) as connected:
         yield connected
 
@@ -164,8 +163,8 @@ def web(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def chromium(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """A real browser, logged in as a viewer; skips the test if there is none. A test that changes its size, cookies or
-    preferences must restore them.
+    """A real browser, logged in as a viewer; skips the test if no browser is installed. A test that changes the window
+    size, cookies or preferences must restore them.
     """
     from tests.support.chromium import started_chromium
 
@@ -177,7 +176,7 @@ def chromium(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chr
 
 @pytest.fixture(scope="session")
 def private_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """A second Solr, for tests that look at the whole index."""
+    """A Solr separate from `solr_server`, for tests that examine the whole index."""
     state, launcher = tmp_path_factory.mktemp("private"), solr_jars.parent / "solr-launcher"
     with EmbeddedSolr(state, solr_jars, CONF / "solr", settings=SOLR, cores=CORES, cache=launcher) as server:
         yield server
@@ -185,7 +184,7 @@ def private_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) ->
 
 @pytest.fixture
 def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
-    """The second Solr, connected and empty, for one test alone."""
+    """A client of `private_server`, whose index is emptied before each test."""
     with Solr(private_server.start()) as connected:
         for core in CORES:
             connected.client(core).delete(q="*:*")
@@ -197,7 +196,7 @@ def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
 def console(
     private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ConsoleEstate]:
-    """An estate in the second Solr that fills every page, and a `navlin web` for it."""
+    """An estate in the private Solr that fills every page of the console, and a `navlin web` that serves it."""
     from tests.support.console_estate import console_estate
 
     with Solr(private_server.start()) as connected:
@@ -210,7 +209,7 @@ def console(
 
 @pytest.fixture(scope="module")
 def window_of_console(console: ConsoleEstate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """A real browser, logged in there as an administrator."""
+    """A real browser, logged in to `console` as an administrator."""
     from tests.support.chromium import started_chromium
 
     with started_chromium(tmp_path_factory.mktemp("downloads")) as started:
@@ -220,7 +219,7 @@ def window_of_console(console: ConsoleEstate, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def window(window_of_console: Chromium) -> Iterator[Chromium]:
-    """The same browser, reset to its initial state."""
+    """The browser of `window_of_console`, reset to its initial state."""
     from tests.support.visits import DESK
 
     window_of_console.logged()
@@ -232,7 +231,7 @@ def window(window_of_console: Chromium) -> Iterator[Chromium]:
 
 @pytest.fixture(scope="session")
 def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
-    """The session's SolrCloud, with navlin's four collections, of two shards each."""
+    """The session's SolrCloud with navlin's four collections, each split into two shards."""
     with solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server, Solr(server.address) as connected:
         assert connected.cloud
         assert missing(connected) == CORES
@@ -252,7 +251,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Spa
         if not started:
             archive = archive_in(REPOSITORY / ".jars" / "class-archives")
             started.append(start_session(tmp_path_factory.mktemp("scratch"), archive=archive))
-            # Tasks run outside this checkout: they need the tests' extractors.
+            # Tasks run outside this checkout, so Spark must distribute the tests' extractors to them.
             archive = tmp_path_factory.mktemp("modules") / "tests.zip"
             with zipfile.ZipFile(archive, "w") as modules:
                 name = "tests/support/scripted_extractors.py"
@@ -267,14 +266,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Spa
 
 @pytest.fixture
 def spark_of_commands(spark: Callable[[], SparkSession], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that run in this process use the session's Spark, and leave it running."""
+    """Make commands that run in this process use the session's Spark and leave it running."""
     monkeypatch.setattr("navlin.pipeline.session.start_session", lambda *_, **__: spark())
     monkeypatch.setattr("navlin.pipeline.session.end_session", lambda *_, **__: None)
 
 
 @pytest.fixture
 def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> SmallEstate:
-    """A small estate of the test's own."""
     from tests.support.pipeline_estate import SmallEstate
 
     return SmallEstate(solr, spark, tmp_path)
@@ -288,7 +286,7 @@ def metastore_jars() -> Path:
 
 @pytest.fixture(scope="session")
 def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) -> Iterator[Metastore]:
-    """The session's Hive metastore, with a notification log. Tests share it: each uses its own databases."""
+    """The session's Hive metastore, with a notification log. Tests share it, so each uses its own databases."""
     from tests.services.metastore import Metastore
 
     with Metastore(tmp_path_factory.mktemp("metastore"), metastore_jars) as running:
@@ -312,7 +310,7 @@ def later_metastore(
 
 
 def fetched_for_services(jar_set: str) -> Path:
-    """Like `fetched`, for a jar set that only the service tests need."""
+    """Like `fetched`, for jar sets that only the service tests need."""
     jars = REPOSITORY / ".jars" / jar_set
     if not jars.is_dir():
         pytest.skip(f"the jars of {jar_set} are missing: `make test-services` fetches them")
@@ -327,7 +325,7 @@ def solr_8_jars() -> Path:
 
 @pytest.fixture(scope="session")
 def mapreduce_jars() -> Path:
-    """Jars of a JobHistoryServer, with everything it needs of Hadoop."""
+    """Jars of a JobHistoryServer, including the Hadoop modules that it needs."""
     return fetched_for_services("mapreduce")
 
 
@@ -358,7 +356,7 @@ def ldap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapServer]:
 def kerberized(
     tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path, kdc: Kdc
 ) -> Iterator[Metastore]:
-    """The session's metastore that requires tickets of the KDC, and encrypts its traffic."""
+    """The session's Hive metastore that requires Kerberos tickets and encrypts its traffic."""
     from tests.services.kerberos import kerberized_metastore
 
     directory = tmp_path_factory.mktemp("kerberized")
@@ -368,7 +366,7 @@ def kerberized(
 
 @pytest.fixture(scope="session")
 def hive_jars() -> Path:
-    """Jars that Hive needs in addition to PySpark's to run statements."""
+    """Jars that Hive needs in addition to PySpark's to execute statements."""
     return fetched("hive")
 
 
@@ -380,7 +378,7 @@ def hadoop_jars() -> Path:
 
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
-    """The session's HDFS. Tests share it: each uses its own directories. alice and carol are analysts, bob is not."""
+    """The session's HDFS. Tests share it, so each uses its own directories. alice and carol are analysts; bob is not."""
     from navlin.demo.hadoop import Hadoop
 
     settings = {
@@ -396,7 +394,7 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterato
 
 @pytest.fixture(scope="session")
 def hdfs_writer(hdfs: Hadoop, hadoop_jars: Path) -> Iterator[Writer]:
-    """A superuser's client that changes the session's HDFS."""
+    """A superuser's client for modifying the session's HDFS."""
     from tests.services.hdfs import Writer
 
     with Writer(hdfs, hadoop_jars.parent / "hadoop-launcher") as writer:
@@ -405,14 +403,14 @@ def hdfs_writer(hdfs: Hadoop, hadoop_jars: Path) -> Iterator[Writer]:
 
 @pytest.fixture(scope="session")
 def yarn(hdfs: Hadoop) -> Hadoop:
-    """The session's HDFS, together with YARN."""
+    """The session's HDFS, with YARN started as well."""
     hdfs.start_yarn()
     return hdfs
 
 
 @pytest.fixture
 def resource_manager() -> Iterator[ResourceManager]:
-    """Answers as a ResourceManager, with contents set by the test."""
+    """A fake ResourceManager; the test sets its contents."""
     from tests.services.rest import ResourceManager
 
     with ResourceManager() as service:
@@ -421,7 +419,7 @@ def resource_manager() -> Iterator[ResourceManager]:
 
 @pytest.fixture
 def history() -> Iterator[JobHistory]:
-    """Answers as a JobHistoryServer, with contents set by the test."""
+    """A fake JobHistoryServer; the test sets its contents."""
     from tests.services.rest import JobHistory
 
     with JobHistory() as service:
@@ -430,7 +428,7 @@ def history() -> Iterator[JobHistory]:
 
 @pytest.fixture(scope="session")
 def corpora() -> Path:
-    """Real files of other projects, kept next to the checkout."""
+    """Directory of real files from other projects; skips the test if it is not next to the checkout."""
     folder = REPOSITORY.parent / "shared" / "corpora"
     if not folder.is_dir():
         pytest.skip("the corpora are not beside this checkout")
@@ -439,7 +437,7 @@ def corpora() -> Path:
 
 @pytest.fixture(scope="session")
 def export_readers() -> Environment:
-    """Third-party readers of navlin's exports, in an environment of their own; skips the test if it cannot be made."""
+    """Third-party readers of navlin's exports in a separate environment; skips the test if it cannot be installed."""
     try:
         return environment(REPOSITORY / ".jars", *EXPORT_READERS)
     except NotInstalled as why:
@@ -448,8 +446,8 @@ def export_readers() -> Environment:
 
 @pytest.fixture(scope="session")
 def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[Atlas]:
-    """The session's Atlas with today's types; skips the test if it does not run here. Tests share it: each uses its own
-    cluster.
+    """The session's Atlas with the current type definitions; skips the test if Atlas cannot run here. Tests share it,
+    so each uses its own cluster name.
     """
     from tests.services.atlas import NoAtlas, running_atlas, unpack
     from tests.support import namespaces
@@ -468,7 +466,7 @@ def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[A
 
 @pytest.fixture(scope="session")
 def spark_logs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Event logs of a real Spark job, see `tests.services.spark_jobs`: one run of it for all test processes."""
+    """Event logs of a real Spark job, see `tests.services.spark_jobs`. The job runs once for all test processes."""
     if worker_id == "master":
         folder = tmp_path_factory.mktemp("spark")
         write_logs(folder)
@@ -478,7 +476,7 @@ def spark_logs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path
         fcntl.flock(lock, fcntl.LOCK_EX)
         whole = folder.with_suffix(".whole")
         if not whole.exists():
-            # The logs contain the folder's name: it cannot be renamed afterwards.
+            # The folder cannot be renamed afterwards, because the logs contain its name.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             write_logs(folder)

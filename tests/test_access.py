@@ -1,4 +1,4 @@
-"""Users and tokens: authentication, the contents of their file, and throttling of guesses."""
+"""Users and tokens: authentication, the file that stores them, and throttling of password guesses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PASSWORD = "correct horse battery"
 
 
 class Clock:
-    """Monotonic seconds, moved by the test."""
+    """Monotonic clock in seconds, advanced by the test."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
@@ -202,7 +202,7 @@ def test_guesses_of_invented_names_are_throttled_per_address(
     assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
     found = [user_of(gate, basic(f"n{each}", "guess"), network.format(each)) for each in range(60)]
     assert sum(isinstance(each, Refused) and not each.wait_s for each in found) == FREE_OF_ADDRESS + 1
-    file.set_role("bob", Role.METADATA_ADMINISTRATOR)  # Forgets remembered passwords
+    file.set_role("bob", Role.METADATA_ADMINISTRATOR)  # Discards the remembered passwords
     assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
     newcomer = user_of(gate, basic("ann", PASSWORD), network.format(0))
     assert isinstance(newcomer, Refused)
@@ -366,7 +366,7 @@ def test_an_unreadable_access_file_lets_nobody_in(file: AccessFile, tmp_path: Pa
     assert (tmp_path / FILE).read_text() == content
 
 
-# -- The commands ------------------------------------------------------------------------------------------------------
+# -- Commands ----------------------------------------------------------------------------------------------------------
 
 
 def run(home: Path, *arguments: str, typed: str = "") -> Result:

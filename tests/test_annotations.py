@@ -1,4 +1,4 @@
-"""Export and import of the fields that people edit: conflicts, both file formats, and invalid lines."""
+"""Export and import of user-written fields: conflicts, both file formats, and invalid lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS: dict[str, Any] = {
     "cpt_gov.since": ["2026-01-31T12:00:00Z"],
     "cpb_gov.ok": [True, False],
 }
-"""Every kind of field that people edit."""
+"""A value for every kind of user-written field."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def navlin(private_solr: Solr, tmp_path: Path) -> Navlin:
 
 @pytest.fixture
 def world(private_solr: Solr) -> World:
-    """shop.orders, which people have edited, and shop.raw, which nobody has."""
+    """The table shop.orders, which has user-written fields, and shop.raw, which has none."""
     world = World(private_solr, f"words-{uuid4().hex[:6]}")
     world.put(
         world.hive,
@@ -61,7 +61,6 @@ def world(private_solr: Solr) -> World:
 
 
 def write(world: World, table: str, **fields: Any) -> None:
-    """Edits a table as a person would."""
     document = stored(world, table)
     world.solr.add(ELEMENTS, [{**document, **fields}])
     world.solr.commit(ELEMENTS, soft=True)
@@ -73,7 +72,7 @@ def stored(world: World, table: str) -> dict[str, Any]:
 
 
 def people(world: World, table: str) -> dict[str, Any]:
-    """The edited fields of a table, as indexed."""
+    """The user-written fields of a table, as indexed."""
     document = stored(world, table)
     return {name: document[name] for name in document if name in WORDS or name.startswith(("up_", "cp"))}
 
@@ -249,7 +248,7 @@ def test_an_early_date_is_written_with_four_digits(navlin: Navlin, world: World,
 def test_an_entity_refused_by_solr_is_reported_and_the_rest_is_written(
     navlin: Navlin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # No value that passes the checks is known to be refused by Solr.
+    # Bypass the checks, because no value is known that passes them and that Solr refuses.
     monkeypatch.setattr("navlin.edit.annotation_files.checked", lambda _, value: value)
     file = tmp_path / "words.jsonl"
     fields = {"shop.raw": [2**64 - 1], "shop.orders": [7]}

@@ -1,4 +1,4 @@
-"""navlin over HTTP, through a real `navlin web` on a real Solr."""
+"""navlin's HTTP API, through a real `navlin web` on a real Solr."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def path_of(endpoint: Any) -> str:
 
 
 def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_headers(web: Web) -> None:
-    """Over a persistent connection: the kernel acknowledges its first packets immediately, and later ones after 40 ms."""
+    """On a persistent connection, the kernel acknowledges the first packets immediately and later ones after 40 ms."""
     with requests.Session() as session:
 
         def took_s() -> float:
@@ -66,7 +66,7 @@ def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_headers(web: Web
 
         for _ in range(40):
             took_s()
-        # One that waited would take 40 ms each time; on a busy machine most take longer anyway.
+        # A response that waited would always take 40 ms. On a busy machine, most responses take longer anyway.
         assert any(took_s() < 0.03 for _ in range(1_000))
 
 
@@ -114,7 +114,7 @@ def test_guessing_is_throttled_and_logged(web: Web) -> None:
     assert all(PASSWORD not in json.dumps(line) for line in web.log)
 
 
-# -- Answers ---------------------------------------------------------------------------------------------------------------
+# -- Responses -------------------------------------------------------------------------------------------------------------
 
 
 def test_answers_equal_those_of_the_command(web: Web, world: World) -> None:
@@ -295,12 +295,12 @@ def test_a_users_concurrent_queries_are_limited() -> None:
 
 
 class AtOnce:
-    """Records the highest number of simultaneous callers."""
+    """Context manager that records the highest number of simultaneous entries."""
 
     def __init__(self) -> None:
         self.most = 0
         self.together = threading.Event()
-        """Set once two were inside at the same time."""
+        """Set once two callers are inside at the same time."""
         self._inside = 0
         self._lock = threading.Lock()
 
@@ -317,7 +317,6 @@ class AtOnce:
 
 
 def asked_by(number: int) -> Request:
-    """A request of one of many users."""
     user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
     state = {"user": user, "caller": Caller(user, "password")}
     return Request({"type": "http", "query_string": b"", "path_params": {}, "headers": [], "state": state})
@@ -433,7 +432,7 @@ def test_an_abandoned_answer_no_longer_counts(taken: int) -> None:
         pass
 
 
-# -- The description -------------------------------------------------------------------------------------------------------
+# -- The API description ---------------------------------------------------------------------------------------------------
 
 
 def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
@@ -501,14 +500,14 @@ def test_an_unsupported_method_lists_the_allowed_ones(web: Web, path: str, metho
 
 
 NO_PROCESS = 1 << 22
-"""More than the kernel's largest process id."""
+"""Greater than the kernel's largest process id."""
 
 
 @pytest.mark.services
 def test_each_process_has_its_own_address_and_serves_is_listed_first(web: Web) -> None:
     state = web.file.parent / "state"
     assert web_addresses(state) == [web.url]
-    # This process takes the place of the one that serve starts: it is alive, and has left its address.
+    # This process plays the web process started by serve: it is alive and has saved its URL.
     file = save_web_address(state, "http://127.0.0.1:7187", alone=False)
     try:
         with started_web(web.file) as other:

@@ -1,4 +1,6 @@
-"""Backup while navlin writes, and restore into another directory: every document, and no position ahead of its documents."""
+"""Backup while navlin writes, and restore into another directory. A backup contains every document, and no position
+that is ahead of its documents.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ Index = dict[tuple[str, str], dict[str, Any]]
 
 
 def nothing(_done: int, _total: int) -> None:
-    """No progress bar."""
+    """Show no progress bar."""
 
 
 def server_on(state: Path, jars: Path) -> EmbeddedSolr:
@@ -72,7 +74,7 @@ def configuration(state: Path, jars: Path) -> Path:
 
 
 def everything(solr: Solr, *, leases: bool = True) -> Index:
-    """All documents of all cores, with their versions."""
+    """Map (core, identity) to each document in the index, including its version."""
     for core in CORES:
         solr.commit(core, soft=True)
     return {
@@ -132,7 +134,9 @@ def test_every_document_is_restored_elsewhere(
 def test_a_backup_during_writes_has_all_durable_documents_and_no_dangling_ones(
     private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path, solr_jars: Path
 ) -> None:
-    """A writer makes numbered documents as the pipeline does: implied relation, entity, hard commits, position."""
+    """The writer makes numbered documents in the order of the pipeline: implied relation, entity, hard commits,
+    position.
+    """
     stop, written = threading.Event(), []
 
     def write() -> None:
@@ -221,7 +225,7 @@ def test_an_extraction_after_a_restore_gives_the_same_index(
 
 
 def without_reading_time(index: Index) -> Index:
-    """A listing's ``asOf`` is the time of its reading."""
+    """Drop ``asOf``, which in a listing is the time of the read."""
     return {
         key: {name: value for name, value in document.items() if name != "asOf"}
         for key, document in index.items()
@@ -369,7 +373,7 @@ def test_a_killed_backup_keeps_the_old_file_and_the_next_removes_its_snapshots(
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    """A small backup, not made from a Solr."""
+    """A small backup with made-up members instead of a Solr index."""
     (tmp_path / "a").write_bytes(os.urandom(70_000))
     (tmp_path / "b").write_bytes(b"text")
     header = Header("0.1", VERSION, configset(), NOW_MS, {}, 70_004)
@@ -409,7 +413,7 @@ def test_a_file_with_one_wrong_byte_is_refused(kept: Path, place: int) -> None:
 
 
 def repacked(kept: Path, change: Callable[[bytes], bytes]) -> Path:
-    """Changes the tar in it, and packs it in a form that zstandard accepts."""
+    """Apply ``change`` to the tar inside the backup, and compress the result into a valid zstandard file."""
     unpacked = zstandard.ZstdDecompressor().stream_reader(kept.read_bytes()).read()
     kept.write_bytes(zstandard.ZstdCompressor().compress(change(unpacked)))
     return kept
@@ -452,7 +456,7 @@ def test_a_foreign_file_and_a_newer_backup_are_refused(kept: Path, tmp_path: Pat
 def two(
     tmp_path: Path, private_server: EmbeddedSolr, private_solr: Solr, solr_jars: Path
 ) -> Iterator[tuple[Path, Path]]:
-    """A backup of ten documents in each core, and a state directory with an index of its own."""
+    """A backup of ten documents in each core, and a state directory that already has an index."""
     fill(private_solr, 0, 10)
     file = tmp_path / "kept.tar.zst"
     back_up(private_solr, private_server.home, file, NOW_MS, nothing)
@@ -490,7 +494,7 @@ def test_an_index_is_replaced_only_on_request_never_while_running_and_never_part
     assert run(toml, "restore", str(file) + "-none").exit_code == Exit.FAILED
     assert {path.name for path in state.iterdir()} == left, "nothing is left behind"
 
-    # Killed between the two renames: the next start has the former index.
+    # Simulate a kill between the two renames: the next start must restore the previous index.
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         rename = Path.rename
@@ -575,7 +579,7 @@ def test_a_solrcloud_is_backed_up_and_restored_by_solr(cloud: Solr, tmp_path: Pa
         create(cloud, CONF / "solr", shards=2)
 
 
-# -- A single Solr of the operator's own -----------------------------------------------------------------------------------
+# -- A single external Solr ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.services
@@ -613,7 +617,7 @@ def test_an_external_solr_is_backed_up_and_restored_by_replication(tmp_path: Pat
         assert everything(solr, leases=False) == before
         open_index(solr, None)
 
-        # Documents acknowledged after the backup do not come back from any update log.
+        # Documents acknowledged after the backup must not be restored from an update log.
         assert server.pid is not None
         os.kill(server.pid, signal.SIGKILL)
         os.waitpid(server.pid, 0)
@@ -641,7 +645,7 @@ def test_a_backup_of_another_schema_version_is_refused(tmp_path: Path, solr_jars
 
 
 def of_an_external(solr: Solr, folder: Path) -> Path:
-    """A configuration that treats the Solr as the operator's own."""
+    """A configuration that treats this Solr as external."""
     assert solr.address.password is not None
     (folder / "password").write_text(solr.address.password)
     file = folder / "navlin.toml"

@@ -1,4 +1,4 @@
-"""Below a path of a proxy: nginx that keeps the prefix, nginx that strips it, and no proxy."""
+"""navlin below a URL path: with an nginx that keeps the prefix, with one that strips it, and without a proxy."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_every_link_redirect_form_cookie_and_file_works_behind_a_proxy(
                 continue
             seen.add(page)
             answer = session.get(page, timeout=PATIENCE_S)
-            # The address of a form may accept POST only.
+            # A form's URL may accept POST only.
             assert answer.status_code in (200, 405), (page, answer.status_code)
             if not answer.headers["Content-Type"].startswith("text/html"):
                 continue

@@ -1,7 +1,7 @@
-"""One chain of columns through engines: Spark → Impala → Hive → Spark over one metastore, with the same diagram whichever
-source is read first.
+"""Lineage of columns across engines: Spark → Impala → Hive → Spark over one metastore. The diagram is the same in
+whatever order the sources are read.
 
-Spark, Hive and the metastore run; Impala's records are made by the test.
+Spark, Hive and the metastore are real; the test writes Impala's records.
 """
 
 from __future__ import annotations
@@ -70,8 +70,6 @@ CONTROL = {
 
 @dataclass(frozen=True)
 class Recorded:
-    """Files and addresses that the engines leave."""
-
     metastore: str
     spark_events: Path
     impala_lineage: Path
@@ -179,7 +177,7 @@ def extractors_of(cluster: str, recorded: Recorded) -> Mapping[str, Extractor]:
 
 
 def arrows(answer: Lineage, kind: str) -> set[str]:
-    """``a.b -> c.d`` for data flow, ``~>`` for control flow, between nodes of a type."""
+    """Edges between nodes of type ``kind``: ``a.b -> c.d`` for data flow, ``a.b ~> c.d`` for control flow."""
     names = {node.id: node.name.removeprefix("chain.") for node in answer.nodes if node.type == kind}
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>"}
     return {

@@ -1,4 +1,4 @@
-"""The command line: the answer of each command, in both forms, and its exit code."""
+"""The output of each command, as text and as JSON, and its exit code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WORLD = "cli-world"
 
 
 def configuration(solr: Solr, tmp_path: Path, sources: str = "", cluster: str = CLUSTER) -> Path:
-    """A configuration that treats the session's Solr as the operator's own."""
+    """A configuration that treats the session's Solr as external."""
     assert solr.address.password is not None
     (tmp_path / "password").write_text(solr.address.password + "\n")
     file = tmp_path / "navlin.toml"
@@ -55,7 +55,7 @@ def run(file: Path, *arguments: str, typed: str = "") -> Result:
 
 @pytest.fixture
 def navlin(solr: Solr, tmp_path: Path) -> Navlin:
-    """Runs ``navlin`` on a configuration without sources."""
+    """Function that runs ``navlin`` with a configuration without sources."""
     file = configuration(solr, tmp_path)
     return lambda *arguments, **options: run(file, *arguments, **options)
 
@@ -65,7 +65,7 @@ def json_of(result: Result) -> Any:
     return json.loads(result.stdout)
 
 
-# -- Help and mistakes ----------------------------------------------------------------------------
+# -- Help and usage errors ------------------------------------------------------------------------
 
 
 def test_root_is_refused_if_another_user_owns_the_state(
@@ -160,7 +160,7 @@ def test_an_unreachable_solr_is_reported(tmp_path: Path) -> None:
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """cli_shop.orders is made from cli_shop.raw by one operation."""
+    """The table cli_shop.orders, written from cli_shop.raw by one operation."""
     world = World(solr, WORLD)
     operation = world.operation("INSERT INTO cli_shop.orders SELECT * FROM cli_shop.raw")
     raw, orders = world.table("cli_shop.raw"), world.table("cli_shop.orders")
@@ -212,7 +212,7 @@ def test_the_index_can_be_queried_despite_a_misconfigured_source(
 HEAVY = {
     "pyspark", "py4j", "pandas", "pyarrow", "numpy", "sqlglot", "apscheduler", "watchdog", "structlog", "linker"
 }  # fmt: skip
-"""Modules that take a good part of a second to load and are useless for a query."""
+"""Modules that take a considerable part of a second to load and that queries do not need."""
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ IMPALA = '[[source]]\nname = "{name}"\nextractor = "impala_events"\ndirectory = 
 
 
 def source_with(solr: Solr, tmp_path: Path, name: str, *runs: RunRecord) -> Path:
-    """A configuration with one source, and runs of it in the index."""
+    """A configuration with one source whose ``runs`` are in the index."""
     for each in runs:
         save_run(solr, each)
     solr.commit(RUNS, soft=True)
@@ -334,7 +334,7 @@ POSITIONS: list[tuple[str, Any, str]] = [
     ),
     ("token", "a7", "token a7"),
 ]
-"""Positions saved by extractors and the pipeline, and their text for people."""
+"""Positions saved by extractors and the pipeline, and their readable text: (key, value, text)."""
 
 
 @pytest.mark.parametrize(("key", "value", "words"), POSITIONS, ids=[words for _, _, words in POSITIONS])
@@ -563,7 +563,7 @@ def test_check_finds_a_solr_with_a_wrong_password(solr: Solr, tmp_path: Path) ->
 
 @pytest.fixture
 def left(solr: Solr, tmp_path: Path) -> tuple[World, Path]:
-    """A metastore in the index that the configuration no longer has."""
+    """A metastore that is in the index but no longer in the configuration."""
     world = World(solr, f"cli-forget-{tmp_path.name}")
     world.put(
         world.hive,

@@ -1,4 +1,4 @@
-"""Every query that the clients of Navigator send, verbatim, with its results; and navlin's additions."""
+"""Every query that clients of Navigator send, verbatim, with its expected results; and navlin's additional queries."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ ENTITIES: dict[str, set[str]] = {
     '+(srcId:<hive>) +(parentPath:"/db") +(originalName:t) +(type:TABLE)': {"t"},
     "+(srcId:<hive>) +(originalName:db) +(type:DATABASE)": {"db"},
     "sourceType:HDFS AND type:FILE AND -deleted:true": {"part", "p"},
-    # Without a space before AND, it is a value that Solr takes as true, and an optional clause.
+    # Without a space before AND, Solr reads "trueAND" as the value true, and the next clause is optional.
     "sourceType:HIVE AND type:TABLE AND deleted:trueAND {!frange l=0 incl=false}deleteTime": {"sample_07"},
     "created:[* TO *] AND -deleted:true": {"t"},
     "type:PARTITION AND sourceType:HIVE AND -deleted:true": {"ds=1"},
@@ -146,7 +146,7 @@ ENTITIES: dict[str, set[str]] = {
     "type:TABL*": TABLES,
     "owner:ad*": {"t"},
     "tags:*": {"t"},
-    # -- others --
+    # -- Others --
     "((sourceType:impala)AND(type:operation))": {LOAD},
     "((originalName:t)AND(type:table))": {"t"},
     '+ns.Transaction:"id" +type:table +deleted:(-deleted:true)': {"t"},
@@ -157,7 +157,7 @@ ENTITIES: dict[str, set[str]] = {
     "type:file": {"part", "p"},
     '((parentPath:"/db") AND (originalName:"t") AND (type:table))': {"t"},
     "queryText:*temp_sample_08*": {LOAD},
-    # -- properties by their type --
+    # -- Typed properties --
     "ns.rows:[10 TO 200]": {"t"},
     "ns.rows:[16 TO 20]": set(),
     "ns.rows:[1.5 TO 200.5]": set(),
@@ -171,7 +171,7 @@ ENTITIES: dict[str, set[str]] = {
     "ns.checked:2016-06-01": {"t"},
     "ns.good:true": {"t"},
     "ns.good:false": set(),
-    # -- whole days --
+    # -- Whole days --
     "started:2026-01-01": {"run"},
     "started:{2026-01-01 TO *]": set(),
     "started:[* TO 2026-01-01}": set(),
@@ -192,7 +192,7 @@ RELATIONS_FOUND: dict[str, int] = {
 
 
 def filled_in(world: World, query: str) -> str:
-    """A query with the ids of this estate."""
+    """Replace the placeholders in a query with ids of this estate."""
     ids = {kind.lower(): source.id for kind, source in world.sources.items()}
     for name in ("t", "run", "x", "city_id"):
         ids[name] = next(key for key, each in world.elements.items() if each.get("originalName") == name)
@@ -239,7 +239,7 @@ def test_a_facet_may_exclude_the_filter_of_its_field(world: World) -> None:
 def test_the_table_of_parsers_is_that_of_solr(world: World) -> None:
     beans = world.solr.answer(ELEMENTS, "admin/mbeans?cat=QUERYPARSER")["solr-mbeans"]
     there = dict(zip(beans[::2], beans[1::2], strict=True))["QUERYPARSER"]
-    # Solr names most of them by their classes.
+    # Solr lists most parsers by class name, so only their number can be compared.
     assert len(there) == len(PARSERS_OF_SOLR)
     assert {name for name in there if "." not in name} <= set(PARSERS_OF_SOLR)
 
@@ -251,7 +251,7 @@ def test_a_name_resolves_whatever_characters_it_has(world: World, name: str) -> 
     assert show(world.solr, identity).entity.id == lineage(world.solr, identity).start == identity
     for question in (show, lineage):
         with pytest.raises(LookupError):
-            question(world.solr, name)  # these accept ids only
+            question(world.solr, name)  # these functions accept ids only
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A wrong clock: limits of its effects, and their repair."""
+"""The effects of a wrong clock are limited and repaired."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THIRTY_DAYS_MS = 30 * DAY_MS
 
 
 def exact(off_ms: int) -> SourceTime:
-    """The source's clock, ``off_ms`` from this machine's."""
+    """A time reported by the source, ``off_ms`` ahead of this machine's clock."""
     return SourceTime(NOW_MS + off_ms, "the source")
 
 
@@ -142,12 +142,10 @@ def test_a_late_event_is_not_reported(estate: SmallEstate) -> None:
     assert last.status is Status.FINISHED
 
 
-# -- This machine's clock ------------------------------------------------------------------------------------------------
+# -- The clock of this machine -------------------------------------------------------------------------------------------
 
 
 class Clocks:
-    """Two clocks that a test sets."""
-
     def __init__(self, *, synchronized: bool = False) -> None:
         self.wall_s, self.since_boot_s, self.synchronized = 1_800_000_000.0, 500.0, synchronized
         self.clock = WallClock(lambda: self.wall_s, lambda: self.since_boot_s, lambda: self.synchronized)
@@ -181,7 +179,7 @@ def test_a_synchronized_clock_is_believed() -> None:
 def test_this_machine_has_both_clocks_and_the_kernel_can_be_queried() -> None:
     clock = WallClock()
     before_s, shown_s, after_s = time.time(), clock.at_s(clock.steady_s()), time.time()
-    # The two readings in `at_s` are not simultaneous, and a busy machine may do other things between them.
+    # `at_s` reads two clocks one after the other, and a busy machine may be delayed in between.
     assert before_s - 60 < shown_s < after_s + 60
     kernel_is_synchronized()
 
@@ -206,11 +204,11 @@ def test_a_source_without_a_clock_is_not_pulled_after_a_jump_until_another_settl
 
 
 PATIENCE_S = 300.0
-"""Limit for steps that take seconds on a quiet machine."""
+"""Timeout for steps that take seconds on an idle machine."""
 
 
 class ClockOfTheScheduler(datetime):
-    """The time of day that APScheduler sees."""
+    """The wall clock that APScheduler reads, shifted by ``off_s``."""
 
     off_s = 0.0
 
@@ -236,7 +234,7 @@ def test_a_source_keeps_its_interval_when_the_clock_is_set(
         assert clock.new_jump_s() == pytest.approx(step_s, abs=60)
         schedule.clock_jumped()
         after_s = runs.get(timeout=PATIENCE_S)
-        # With the changed clock it would be an hour, or immediate.
+        # If the schedule used the changed clock, the next run would start an hour late or immediately.
         assert after_s - before_s < PATIENCE_S
         assert 1.2 < runs.get(timeout=PATIENCE_S) - after_s < PATIENCE_S
     finally:

@@ -1,4 +1,4 @@
-"""The configuration: accepted values, and all mistakes reported at once, with their lines."""
+"""The configuration: accepted values, and errors that are all reported at once with their line numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from navlin.service.toml_positions import line_of
 
 @dataclass(frozen=True, slots=True)
 class Notes(Extractor):
-    """An extractor with a setting of every type."""
+    """An extractor with settings of every type."""
 
     source: Source
     estate: Estate
@@ -261,7 +261,9 @@ MASTERS = {
     "local\\n": False,
     "garbage": False,
 }
-"""Every form of master that Spark has or had except "yarn", and invalid ones: whether navlin accepts it."""
+"""Spark masters, valid and invalid, except "yarn" → whether navlin accepts them. Includes forms that Spark no longer
+has.
+"""
 
 
 @pytest.mark.parametrize(("master", "taken"), MASTERS.items(), ids=lambda each: repr(each))
@@ -288,7 +290,7 @@ SPARK_ON: Mapping[str, tuple[str, bool, bool]] = {
     "keytab": ('"/etc/navlin.keytab"', False, True),
     "conf": ('{"spark.sql.shuffle.partitions" = "8"}', True, True),
 }
-"""Every setting of [spark]: a value, and whether it has an effect locally, and on YARN."""
+"""Every setting of [spark] → (a value, whether it has an effect locally, whether it has an effect on YARN)."""
 
 
 def test_every_spark_setting_is_accepted_only_for_its_master(tmp_path: Path) -> None:

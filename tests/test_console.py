@@ -1,4 +1,4 @@
-"""The console's pages by HTTP, as in a browser without JavaScript: search, details, editing, login, errors."""
+"""The console's pages over HTTP, as a browser without JavaScript sees them: search, details, editing, login, errors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from tests.support.web import PASSWORD, Web, running_web
 
 MARKUP = "<img src=x onerror=alert(1)>\"'&{{7919*7907}}</script>"
 PRODUCT = str(7919 * 7907)
-"""The result of the expression in a template, never a time or a count."""
+"""The result of the template expression in `MARKUP`, if it were evaluated. No time or count on a page has this value.
+"""
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 
 class Document(HTMLParser):
-    """The elements of a page, their attributes, the text of each element with an id, and the cells of each such table by
-    row.
+    """Parsed page: its elements with attributes, its text, the text of each element with an id, and the rows of each
+    table with an id.
     """
 
     VOID = frozenset({"meta", "link", "input", "img", "br", "option"})
@@ -119,7 +120,7 @@ def document(answer: requests.Response) -> Document:
     policy = answer.headers["Content-Security-Policy"]
     assert policy == POLICY or answer.request.path_url.startswith("/navlin/evidence"), policy
     found = Document(answer.text)
-    # The policy blocks inline scripts and styles: no page may need them.
+    # The security policy blocks inline scripts and styles, so no page may contain any.
     assert not [each for tag, each in found.elements if tag == "script" and "src" not in each]
     assert not [
         each for _, each in found.elements if any(name.startswith("on") or name == "style" for name in each)
@@ -127,7 +128,7 @@ def document(answer: requests.Response) -> Document:
     return found
 
 
-# -- Searching -----------------------------------------------------------------------------------------------------------
+# -- Search --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_search_shows_results_with_facet_counts_as_filters(world: World, viewer: Browser) -> None:
@@ -143,7 +144,7 @@ def test_a_search_shows_results_with_facet_counts_as_filters(world: World, viewe
     narrowed = page(viewer, "/search", owner="etl", **all_of_it)
     assert narrowed.by_id["counted"].strip() == "1–1 of 1"
     assert f"/navlin/details?entity={old.identity}" not in narrowed.links()
-    # The other owners can still be chosen, with their counts.
+    # Results are filtered by one owner, but the other owners are still listed.
     assert {each["value"]: "checked" in each for each in narrowed.of("input", name="owner")} == {
         "etl": True,
         "root": False,
@@ -479,7 +480,7 @@ def test_a_user_who_may_not_edit_sees_no_form_and_is_refused(world: World, viewe
     assert "metadata-administrator" in document(answer).by_id["problem"]
 
 
-# -- Logging in ----------------------------------------------------------------------------------------------------------
+# -- Login ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_page_redirects_to_the_login_and_back(web: Web) -> None:
@@ -547,7 +548,7 @@ def test_markup_in_names_and_metadata_is_escaped_on_every_page(
 
 def test_an_unknown_address_has_an_error_page_and_a_json_form(viewer: Browser) -> None:
     assert "there is nothing at this address" in page(viewer, "/nowhere", 404).by_id["problem"]
-    # API clients get the same answers as before.
+    # Clients of the API still get JSON errors.
     assert viewer.send("GET", "/nowhere").json() == {"message": "there is nothing at this address"}
 
 
@@ -570,7 +571,7 @@ def test_each_source_is_shown_with_its_runs_and_an_administrator_may_run_it(
             assert [each["data-source"] for each in found.of("section") if "data-source" in each] == [name]
             assert "never" in found.by_id["source-1"]
             assert bool(found.of("form", action="/navlin/run")) == may_run
-            # Nothing runs it here, and the page says so.
+            # No navlin serve runs here, and the page says so.
             assert found.by_id["nodaemon"]
         refused = chief.send("POST", "/run", data={"csrf": chief.csrf, "source": name}, headers=HTML)
         assert "navlin serve does not run here" in document_of(refused, 503).by_id["problem"]

@@ -1,6 +1,8 @@
-"""Every page in a real browser: accessible, without policy violations, no wider than a telephone, whatever is in names;
-by keyboard only, and without JavaScript. The contents of pages are in `test_console` and `test_console_pages`, the
-diagram's behaviour is in `test_console_lineage_browser`.
+"""Every page in a real browser: accessible, without violations of the security policy, no wider than a phone's screen,
+with any characters in names, usable by keyboard only and without JavaScript.
+
+`test_console` and `test_console_pages` test the contents of pages, `test_console_lineage_browser` the behaviour of the
+diagram.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def test_no_page_has_an_accessibility_error(
     found = []
     for query in addresses(console).get(path, [""]):
         shown(window, f"{path}?{query}")
-        # Collapsible parts are examined open.
+        # Open all collapsible sections, so that they are examined too.
         window.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         found += wrong(window, f"{path}?{query}")
     assert found == []
@@ -56,7 +58,7 @@ def test_evidence_has_the_preferred_colour_scheme_whole_words_and_readable_times
     assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark"), ground
     text = window.find("main").text
     assert not re.search(r"\d\dT\d\d:\d\d", text), text
-    # A heading or a cell of one short word is one line high.
+    # Find cells with one short word that is broken into several lines.
     broken = window.run(
         "return [...document.querySelectorAll('th, td')].filter((each) => /^\\w{1,12}$/.test(each.textContent.trim())"
         " && each.getClientRects().length && new Set([...(() => { const all = document.createRange();"
@@ -66,7 +68,7 @@ def test_evidence_has_the_preferred_colour_scheme_whole_words_and_readable_times
     assert broken == []
 
 
-# -- By keyboard ---------------------------------------------------------------------------------------------------------
+# -- Keyboard ------------------------------------------------------------------------------------------------------------
 
 STOPS = """
 const seen = (each) => each.checkVisibility({visibilityProperty: true}) && !each.disabled && !each.closest(".unseen");
@@ -101,13 +103,13 @@ def test_the_tab_key_visits_every_control_in_order_with_visible_focus(
         if stop and stop in reached:
             if stop == reached[0]:
                 break
-            # A date field has a stop for each of its parts.
+            # A date field takes several tab stops, one for each component of the date.
             continue
         if stop:
             reached.append(stop)
             without += [] if ring else [what]
     assert without == []
-    # If the page puts the focus in its search box, the stops before that come last.
+    # If the page focuses its search box, the stops before that box come last.
     first = stops.index(reached[0]) if reached else 0
     assert reached == [*stops[first:], *stops[:first]]
 
@@ -138,20 +140,20 @@ def tab_to(window: Chromium, selector: str, key: str) -> None:
     pytest.fail(f"the tab key never leads to {selector}")
 
 
-# -- Without a script, and the rest of a visit ---------------------------------------------------------------------------
+# -- Without JavaScript --------------------------------------------------------------------------------------------------
 
 
 def test_every_page_shows_the_same_without_javascript(console: ConsoleEstate, window: Chromium) -> None:
     def read(path: str, query: str) -> str:
         shown(window, f"{path}?{query}")
         text: str = window.find("main").text
-        # JavaScript shows times in the reader's zone, pages without it in UTC; some times are shown as ages.
+        # JavaScript shows times in the user's time zone, pages without it in UTC. Some times are shown as ages.
         text = re.sub(
             r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\w{3} \d+, \d{4}, \d+:\d\d:\d\d\s[AP]M", "TIME", text
         )
         return re.sub(r"\d+(\.\d)? (s|min) ago", "AGO", text)
 
-    # The diagram is a script; a document of evidence has none, and contains its time.
+    # The diagram needs JavaScript, and an evidence document without it contains different times.
     but = ("/lineage", "/evidence", "/request")
     pages = {each: queries[0] for each, queries in addresses(console).items() if each not in but}
     with_script = {each: read(each, query) for each, query in pages.items()}

@@ -1,4 +1,4 @@
-"""The diagram page as served, and the list view for browsers without JavaScript."""
+"""The diagram page as served, and the list that replaces the diagram in browsers without JavaScript."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_invalid_list_request_is_refused_with_a_message(web: Web, merged: Key
 
 
 def test_the_worker_may_compile_graphviz(web: Web) -> None:
-    # A worker is subject to the policy served with its own script.
+    # The policy that applies to a worker is the one served with the worker's script.
     found = re.search(r'src="([^"]*)/lineage/main\.js"', page(web))
     assert found is not None
     for name in ("lineage/worker.js", "../third_party/wasm-graphviz/index.js"):

@@ -1,4 +1,4 @@
-"""The diagram in a real browser: its contents, switches and keys, and names without effect."""
+"""The diagram in a real browser: its contents, switches and keys, and markup in names, which has no effect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def browser(chromium: Chromium) -> Chromium:
 
 @pytest.fixture(autouse=True)
 def nothing_goes_wrong(browser: Chromium) -> Iterator[None]:
-    """No error, no alert, and no policy violation, on any page of any test."""
+    """Check after each test that the browser reported no error, no alert and no policy violation."""
     browser.logged()
     yield
     browser.prefer(prefers_color_scheme="light")
@@ -46,7 +46,7 @@ def world(solr: Solr) -> World:
 
 @pytest.fixture
 def merge(world: World) -> Key:
-    """The example of "Generating Lineage Diagrams": temp_sample_07 was extracted and dropped, temp_sample_08 never
+    """The example of "Generating Lineage Diagrams". temp_sample_07 was extracted and dropped; temp_sample_08 was never
     extracted.
     """
     world.database = f"d{uuid4().hex[:8]}"
@@ -68,7 +68,7 @@ def merge(world: World) -> Key:
 
 
 def drawn(browser: Chromium, key: Key | str, **view: object) -> None:
-    """Opens the diagram of an entity, and waits until it is drawn."""
+    """Open the diagram of an entity, and wait until it is drawn."""
     given = {"entity": key if isinstance(key, str) else key.identity, **view}
     browser.open("/lineage?" + "&".join(f"{name}={value}" for name, value in given.items()))
     ready(browser)
@@ -79,7 +79,7 @@ def ready(browser: Chromium, state: str = "ready") -> None:
 
 
 def acted(browser: Chromium, act: object) -> None:
-    """Does something that sends a new request, and waits for the new diagram."""
+    """Call ``act``, which sends a new request, and wait for the new diagram."""
     browser.run("document.getElementById('diagram').dataset.state = 'before'")
     act()  # type: ignore[operator]  # a function
     ready(browser)
@@ -94,7 +94,7 @@ def names(browser: Chromium) -> set[str]:
 
 
 def flows(browser: Chromium) -> set[str]:
-    """``a -> b`` or ``a ~> b``, between boxes or rows, by their labels."""
+    """Edges between boxes or rows, by their labels: ``a -> b`` for data flow, ``a ~> b`` for control flow."""
     return set(
         browser.run(
             """
@@ -111,7 +111,7 @@ def flows(browser: Chromium) -> set[str]:
 
 
 def box(browser: Chromium, name: str) -> str:
-    """The id of the node with this name in its box."""
+    """The id of the node whose box has this name."""
     script = """return [...document.querySelectorAll('.node')]
       .find((each) => each.querySelector('.name').textContent === arguments[0])?.dataset.box"""
     identity = browser.run(script, name)
@@ -204,7 +204,7 @@ def test_pointing_at_a_column_highlights_its_whole_path(browser: Chromium, merge
         acted(browser, browser.find(f"#node-{box(browser, name)} .toggle").click)
     column = browser.find(f"#node-{merge.identity} .row")
     browser.hover(column)
-    # temp_sample_07 is collapsed: the path leads through it all the same.
+    # temp_sample_07 is collapsed, but the highlighted path still leads through it.
     assert lit(browser) == ({"sample_07", "temp_sample_07", "sample_merge"}, ["code", "code"], 2)
     dimmed = browser.find(f"#node-{merge.identity} .row:not(.lit)")
     browser.until(lambda: float(dimmed.value_of_css_property("opacity")) < 0.6, "the rest is not dimmed")
@@ -420,7 +420,7 @@ def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
     ready(browser, "failed")
     assert "nothing is called nothing.like.this" in browser.find("#problem").text
     assert browser.find("#problem").get_attribute("role") == "alert"
-    # A request that is never answered: the page says that it is loading, and accepts another request.
+    # Never respond to this request: the page must show that it is loading, and accept another request.
     browser.run(
         """window.kept = window.fetch;
         window.fetch = (address, how) => new Promise((resolve, reject) =>
@@ -436,7 +436,7 @@ def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
     browser.find(".switches .box button").click()
     ready(browser)
     assert names(browser) == {"c", "d", "e"}
-    # Without a server: the page says so, with a button to retry.
+    # Without a server, the page must say so and offer a button to retry.
     browser.run("window.fetch = () => Promise.reject(new TypeError('network'))")
     browser.find("[name=deleted]").click()
     ready(browser, "failed")
@@ -509,7 +509,7 @@ def test_the_list_equals_the_diagram(browser: Chromium, merge: Key) -> None:
     assert browser.count(".edge.selected") == 1
 
 
-# -- By keyboard ---------------------------------------------------------------------------------------------------------
+# -- Keyboard ------------------------------------------------------------------------------------------------------------
 
 
 def focused(browser: Chromium) -> str:

@@ -1,5 +1,5 @@
-"""Positions in the diagram of columns, and of nodes that are both input and output, once columns are open; and hops from
-any node.
+"""Positions of columns in the diagram, positions of nodes that are both input and output once their columns are
+expanded, and expanding the diagram by one hop from any node.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.test_console_lineage_browser import acted, choose, drawn, flows, name
 
 pytestmark = pytest.mark.services
 
-# For each line between an operation and a node next to it: the box and row that its arrow touches.
+# Script that returns, for each line between an operation and an adjacent node, the box and row that its arrow touches.
 TOUCHED = """
 return [...document.querySelectorAll('.edge.beside')].map((edge) => {
   const tip = edge.querySelector('.tip').getBoundingClientRect();
@@ -46,7 +46,7 @@ def test_columns_are_in_the_order_of_their_table(chromium: Chromium, world: Worl
     world.operation("target from source", [source], [target], parts=parts)
     world.index()
     drawn(chromium, target, open=target.identity)
-    # The order of the last one is unknown.
+    # The last column has no index, so its position is unknown.
     assert chromium.texts(f"#node-{target.identity} .row-name") == names
 
 
@@ -98,7 +98,7 @@ def test_any_node_can_be_expanded_both_ways_and_the_address_records_it(
     assert names(chromium) == {"source", "start", "other"}
     assert flows(chromium) == {"source -> start", "source -> other"}
     sent = chromium.driver.current_url
-    # There is more beyond the node added by that hop, and an arrow that leads there.
+    # The node added by that hop has more nodes downstream, and an arrow that adds them.
     acted(chromium, chromium.find(f"#node-{other.identity} .hop.downstream").click)
     assert names(chromium) == {"source", "start", "other", "far"}
     chromium.run("arguments[0].focus()", chromium.find(f"#node-{far.identity} .head"))

@@ -1,5 +1,5 @@
-"""Pages for the whole estate: unused entities, purges, held runs, sources; and the history of an entity. By HTTP, as in a
-browser without JavaScript.
+"""Pages about the whole estate (unused entities, purges, held runs, sources) and the history of an entity. Requested
+over HTTP, as by a browser without JavaScript.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def logged_in(console: ConsoleEstate, name: str) -> Browser:
 
 
 def sent(browser: Browser, found: Document, action: str, **fields: str) -> Document:
-    """Submits a form of a page with some fields changed; returns the next page."""
+    """Submit a form with some fields changed, and return the next page."""
     form = {**form_of(found, f"/navlin{action}"), **fields}
     answer = browser.send("POST", action, data=form, headers={"Accept": "text/html"})
     assert answer.status_code == 303, answer.text
@@ -55,7 +55,7 @@ def sent(browser: Browser, found: Document, action: str, **fields: str) -> Docum
 
 
 def cells(found: Document, table: str) -> list[list[str]]:
-    """The rows of a table, the heading first."""
+    """The cells of a table by row; the first row is the heading."""
     return [[" ".join(cell.split()) for cell in row] for row in found.tables[table]]
 
 
@@ -204,7 +204,7 @@ def test_a_blocked_run_shows_the_affected_entities_and_an_administrator_may_acce
     seen = page(viewer, "/held", source=console.held)
     assert "1,204 of 1,300" in seen.by_id["note"]
     assert f"/navlin/details?entity={console.report.identity}" in seen.links()
-    # A table with five columns and three partitions.
+    # The table with its five columns and three partitions.
     assert ["/SALES/REVENUE", "table sales.revenue", "9"] in cells(seen, "listed")
     assert ["/GONE", "", "0"] in cells(seen, "listed")
     assert not seen.of("form", id="accept")
@@ -304,7 +304,7 @@ def test_a_form_preserves_characters_that_the_page_replaces(console: ConsoleEsta
     form = form_of(found, "/navlin/edit")
     assert [form[each] for each in ("was_name", "was_description", "was_tags", "name", "tags")] == [EVIL] * 5
     assert found.by_id["description"] == EVIL.replace("\u202e", "\ufffd")
-    # The contents of the text areas, which are not inputs.
+    # These values are the contents of text areas, which have no value attribute.
     boxes = {"description": EVIL, "properties": f"a={EVIL}"}
     saved = sent(chief, found, "/edit", tags=f"{EVIL}, more", **boxes)
     assert form_of(saved, "/navlin/edit")["was_description"] == EVIL
@@ -364,7 +364,7 @@ def test_names_in_hue_links_are_escaped(document: dict[str, Any], address: str) 
     assert hue_address("", StoredEntity.of(document)) == ""
 
 
-# -- In a browser ----------------------------------------------------------------------------------------------------------
+# -- In a real browser -----------------------------------------------------------------------------------------------------
 
 
 def test_every_page_of_the_console_is_checked(console: ConsoleEstate) -> None:

@@ -1,4 +1,6 @@
-"""A real `navlin serve` behind the console, in a real browser: a button's request is carried out, and the page says so."""
+"""A real `navlin serve` with the console in a real browser: pressing a button sends a request that navlin carries out,
+and the page shows the result.
+"""
 
 from __future__ import annotations
 
@@ -44,18 +46,16 @@ WRITTEN = ("lighthouse", "harbour", "beacon")
 
 @dataclass
 class Serving:
-    """A navlin that serves, the folder that it extracts, and a browser with an administrator logged in."""
-
     served: Served
     folder: Path
     browser: Chromium
 
     def state(self) -> str:
-        """The final state of the request, once the page, which refreshes itself, shows one."""
+        """Wait until the page, which reloads itself, shows a final state of the request, and return that state."""
         browser = self.browser
 
         def ended() -> str:
-            # While the page reloads there is no text.
+            # While the page reloads, it has no text.
             return next((text for text in browser.texts("#state") if text in ("done", "failed")), "")
 
         return browser.until(ended, "it is never done")

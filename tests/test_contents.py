@@ -1,4 +1,6 @@
-"""Sums of a directory's contents stay with it until the next image, whatever else is read about it meanwhile."""
+"""The totals of a directory's contents are kept until the next image, whatever else is read about the directory in
+between.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,6 @@ CONTENT = Content(2, 30, 90, 1_000, 2_000)
 
 
 class Directory:
-    """One directory, as successive runs read it."""
-
     def __init__(self, solr: Solr, name: str) -> None:
         self.solr, self.now_ms = solr, 1_000_000
         source = Source(source_id("contents", name), HDFS, name, "contents")
@@ -84,7 +84,7 @@ def test_the_next_image_rewrites_the_sums_only_if_they_changed(directory: Direct
     assert directory.read(**IMAGE) == Outcome.UNCHANGED
     assert directory.read(**{**IMAGE, "contentAccessed": 9_000}) == Outcome.CHANGED
     assert directory.content == Content(2, 30, 90, 1_000, 9_000)
-    # It became empty: no times remain.
+    # The directory is now empty, so no times remain.
     directory.read(contentFiles=0, contentSize=0, contentSpace=0)
     assert directory.content == Content()
 

@@ -1,4 +1,4 @@
-"""Real files of others, through the whole pipeline into the index."""
+"""Real files from other projects, processed by the whole pipeline into the index."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.services
 
 Part = tuple[str, frozenset[str], frozenset[str]]
-"""(edge type, ids of its source columns, ids of its target columns or labels of a result)"""
+"""(edge type, ids of the source columns, ids of the target columns or labels of result columns)"""
 
 
 class Indexed:
-    """A source of each kind in a cluster of the test's own, run once."""
+    """A Hive, an Impala and a Spark source in a separate cluster, each run once."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession]) -> None:
         cluster = f"corpora-{uuid.uuid4().hex[:8]}"
@@ -90,7 +90,9 @@ def _said_parts(indexed: Indexed, payload: dict[str, Any]) -> Iterator[Part]:
 
 
 def _end(indexed: Indexed, vertex: dict[str, Any]) -> str:
-    """The id of a vertex's column: the first component after its table; a label of a result is unchanged."""
+    """The id of the column that a vertex names: the first component after its table. A vertex for the label of a result
+    column gives the label.
+    """
     if "metadata" not in vertex:
         return str(vertex["vertexId"])
     table = vertex["metadata"]["tableName"]
@@ -166,7 +168,7 @@ def test_all_corpora_satisfy_atlas_type_definitions(indexed: Indexed, corpora: P
         counts.append(Counter(each["typeName"] for each in entities))
     without, every = counts
     assert min(without["spark_process"], every["spark_process"]) >= 20
-    # The index has nothing from a metastore: Impala's tables are only known by name.
+    # The index has nothing from a metastore, so Impala's tables are known only by name.
     assert without["impala_column_lineage"] == 0
     assert every["impala_column_lineage"] > 100
     assert every["hive_table"] > without["hive_table"]
@@ -187,11 +189,13 @@ def test_column_lineage_aggregates_to_table_lineage(indexed: Indexed, corpora: P
 
 
 Flows = set[tuple[str, str]]
-"""(type of flow, name of a table or path)"""
+"""Set of (flow type, name of a table or path)."""
 
 
 def _compare_levels(indexed: Indexed, source: Source) -> int:
-    """Compares both levels of every operation with known columns; returns the number of operations."""
+    """Assert that column and table lineage agree for every operation with known columns, and return the number of these
+    operations.
+    """
     operations = {
         part["identity"]: part["firstClassParentId"]
         for part in indexed.documents(ELEMENTS, source, "type:SUB_OPERATION")
@@ -215,7 +219,7 @@ def _compare_levels(indexed: Indexed, source: Source) -> int:
                 incomplete.add(ep1)
     for operation in set(operations.values()):
         folded, reported = _strongest(columns_in.get(operation, set())), tables_in.get(operation, set())
-        # Counted rows, and unknown columns, are flows of a whole table.
+        # A flow of a whole table, such as counted rows or unknown columns, has no column edge.
         assert {name for _, name in folded} <= {name for _, name in reported}, operation
         assert {name for kind, name in folded if kind == "DATA_FLOW"} <= _of("DATA_FLOW", reported), operation
         if operation not in incomplete:
@@ -225,7 +229,7 @@ def _compare_levels(indexed: Indexed, source: Source) -> int:
 
 
 def _contains(flow: dict[str, Any], side: int) -> str:
-    """The table or path of a column, or the whole table if that is the end."""
+    """The table or path that contains the given end of a flow; a table or path is its own container."""
     name = str(flow[f"endpoint{side}Name"])
     return name.rpartition(".")[0] if flow[f"endpoint{side}Type"] == "FIELD" else name
 

@@ -1,7 +1,7 @@
-"""No request takes the web process from others: its cost is limited before it is incurred.
+"""No request blocks the web process for other users, because the cost of a request is limited before it is incurred.
 
-Each attack runs for some seconds against a real `navlin web`. Meanwhile the three monitoring addresses are compared with
-a bare listener, and a user keeps searching.
+Each attack runs for some seconds against a real `navlin web`. Meanwhile the response times of the three monitoring
+endpoints are compared with those of a bare listener, and a user keeps searching.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ pytestmark = [pytest.mark.services, pytest.mark.alone]
 LASTS_S = 5.0
 ABOVE_BARE_S = 0.1
 TRIES = 3
-"""A busy machine is not the attack's fault."""
+"""Number of attempts, because a busy machine can make a check fail without the attack."""
 MOST_MIB = 300
 MIB = 1 << 20
 Attack = Callable[[Web, int], int]
-"""Sends one request of the attacker with this number; returns its status, 0 if the connection was closed."""
+"""Send the request with this number as the attacker, and return its status, or 0 if the connection was closed."""
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,9 @@ def questions_without_end(web: Web, number: int) -> int:
 
 @contextmanager
 def attacking(web: Web, attack: Attack, attackers: int) -> Iterator[Counter[int]]:
-    """That many attackers send requests one after the other; yields the statuses that they got."""
+    """Run ``attackers`` threads that send requests continuously. Yield the number of responses by status, updated
+    meanwhile.
+    """
     statuses, ended = Counter[int](), threading.Event()
 
     def go_on(number: int) -> None:
@@ -231,7 +233,7 @@ def connected(web: Web, source: str = "127.0.0.1") -> socket.socket:
 
 
 def closed_after_s(connection: socket.socket, drip: bytes = b"") -> float:
-    """Seconds until the other side closes the connection, while a byte is sent from time to time."""
+    """Return the seconds until the other side closes the connection, sending ``drip`` twice a second meanwhile."""
     begun_s = time.monotonic()
     connection.settimeout(0.5)
     while time.monotonic() < begun_s + PATIENCE_S:

@@ -1,5 +1,5 @@
-"""No page and no output misleads, whatever the estate is like: readers see where a thing comes from and goes to, by
-distinct names, all of it counted, and can continue from there.
+"""No page and no output misleads, even for a crowded estate: users see the sources and targets of every entity under
+distinct names, every count is complete, and everything omitted can be reached from there.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
 
 
-# -- Nothing misleads ----------------------------------------------------------------------------------------------------
+# -- Completeness --------------------------------------------------------------------------------------------------------
 
 
 def test_no_page_row_has_two_equal_ends_a_sub_operation_or_a_field_name(
@@ -137,7 +137,7 @@ def test_a_sub_operation_redirects_to_its_statement(crowded: CrowdedEstate, view
     assert output.startswith("nightly revenue → shop.revenue  OPERATION\n")
 
 
-# -- Names that tell things apart ----------------------------------------------------------------------------------------
+# -- Distinct names ------------------------------------------------------------------------------------------------------
 
 
 def test_five_statements_of_one_job_are_distinguished_in_every_list(
@@ -188,7 +188,7 @@ def test_truncation_is_one_line_with_the_way_to_the_rest(crowded: CrowdedEstate,
     assert [bool(row["truncated"]) for row in rows].count(True) == 1
     assert "There is more downstream" in rows[-1]["truncated"]
     layered = page(viewer, "/impact", entity=crowded.world.named("l0_t00").identity)
-    # 20 tables, one operation fewer, and 39 columns in each of five tables: more than a page lists.
+    # More than one page lists: 20 tables, 19 operations, and 39 columns in each of five tables.
     assert "All as CSV" in page(viewer, "/impact", entity=crowded.keys["hub"].identity).by_id["more"]
     assert layered.by_id["total"].endswith("are affected.")
 
@@ -373,7 +373,7 @@ def test_the_list_next_to_the_diagram_leads_from_column_to_column(
     ], "as far as the one hop goes"
 
 
-# -- In three sizes and two schemes ----------------------------------------------------------------------------------------
+# -- Three sizes and two colour schemes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

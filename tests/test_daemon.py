@@ -1,4 +1,4 @@
-"""``navlin serve`` as systemd runs it: a separate process with real children, controlled by signals."""
+"""``navlin serve`` as systemd runs it: a separate process with real child processes, controlled by signals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, r
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Served]:
-    """One daemon for all tests that leave it running."""
+    """A daemon for all tests that do not stop it."""
     started = served(tmp_path_factory.mktemp("daemon"), solr_jars)
     yield started
     started.end()
@@ -64,7 +64,7 @@ def test_status_shows_the_daemon_and_failing_sources(daemon: Served) -> None:
     def finished() -> subprocess.CompletedProcess[str] | None:
         asked = daemon.ask("status", "--json")
         last = json.loads(asked.stdout)["sources"][0]["last"]
-        # The data found are not yet linked: the run continues for a moment.
+        # The data is indexed before it is linked, so the run may still be in progress.
         return asked if last["status"] == "finished" else None
 
     asked = daemon.until(finished, "the end of the run")
@@ -182,7 +182,7 @@ def test_a_removed_daily_purge_leaves_none_pending(daemon: Served) -> None:
         daemon.process.send_signal(signal.SIGHUP)
         daemon.logged("configuration reloaded", after=seen)
         daemon.until(lambda: unfinished_purge(solr) is None, "the end of what waited")
-        daemon.logged("web ready", after=seen)  # It is restarted because of the change
+        daemon.logged("web ready", after=seen)  # Restarted because the configuration changed
         daemon.file.write_text(text)
 
 
@@ -190,7 +190,7 @@ def test_a_removed_daily_purge_leaves_none_pending(daemon: Served) -> None:
 
 
 def over_http(daemon: Served, method: str, path: str, **how: object) -> requests.Response:
-    """Sends a request as the first user to the latest web process."""
+    """Send a request to the newest web process as the initial administrator."""
     ready = daemon.logged("web ready", after=max(0, len(daemon.log) - 2_000))
     for line in daemon.log:
         if line.get("event") == "web ready":
@@ -296,7 +296,7 @@ def test_a_killed_web_process_is_restarted_and_extraction_continues(daemon: Serv
     )
     seen = len(daemon.log)
     os.kill(web, signal.SIGKILL)
-    # Requests now wait for the next process: the port stays open.
+    # The port stays open, so requests wait for the next web process.
     assert over_http(daemon, "GET", f"{API}/status").status_code == 200
     daemon.append("daemon.beside_web")
     daemon.logged("web process exited unexpectedly: restarting it", after=seen)

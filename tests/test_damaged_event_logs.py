@@ -1,6 +1,6 @@
-"""Invalid Spark event logs: too expensive ones, non-files, files of other programs.
+"""Spark event logs that are too expensive to read, are not files, or were written by other programs.
 
-Every case goes through a whole run of the pipeline on a directory with a good log next to the bad one.
+In each case, a whole run of the pipeline reads a directory with a good log next to the bad one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COPY = insert("/w/b", scan("db.a", "y#1"), table="db.b")
 
 
 class Spark:
-    """A directory of event logs with one good log in it, and the source that follows it."""
+    """A directory with one good event log, and the source that follows this directory."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr = solr
@@ -54,7 +54,7 @@ class Spark:
         return self.solr.count(ELEMENTS, f"sourceId:{self.source.id}", "type:OPERATION_EXECUTION")
 
     def rejects(self) -> list[tuple[str, str]]:
-        """The reason and the sample of each reject."""
+        """(reason, sample) of each reject."""
         filters = ["kind:reject", f"sourceId:{self.source.id}"]
         answer = self.solr.select(RUNS, {"q": "*:*", "fq": filters, "fl": "reason,body", "rows": 1_000})
         return [(row["reason"], orjson.loads(row["body"])["sample"]) for row in answer["response"]["docs"]]

@@ -1,6 +1,6 @@
-"""Followed log files that are moved away, compressed, cut, or replaced by something other than a file.
+"""Followed log files that are moved, compressed, truncated, or replaced by something other than a file.
 
-Every case goes through whole runs of the pipeline, on directories with Impala's lineage log in them.
+In each case, whole runs of the pipeline read a directory with Impala's lineage log.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SECRET = "root:$6$salt$hash:19000:0:99999:7:::"
 
 
 class Impala:
-    """A coordinator that writes its log, and the source that follows it."""
+    """An Impala coordinator's lineage log, and the source that follows it."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr = solr
@@ -55,7 +55,7 @@ class Impala:
         return self.now_ms
 
     def writes(self, *names: str, to: Path | None = None) -> None:
-        """Appends a record for each table name, at the time of the source's clock."""
+        """Append a record for each table name, and set the file's modification time to the test's clock."""
         file = to or self.log
         with file.open("ab") as log:
             for name in names:
@@ -70,12 +70,12 @@ class Impala:
         return ended
 
     def read(self) -> set[str]:
-        """The tables written by the statements in the index."""
+        """Names of the tables written by the indexed statements."""
         rows = self._rows(ELEMENTS, "type:OPERATION", "queryText")
         return {row["queryText"].rpartition(" ")[2] for row in rows}
 
     def rejects(self) -> list[tuple[str, str]]:
-        """The reason and the sample of each reject."""
+        """(reason, sample) of each reject."""
         rows = self._rows(RUNS, "kind:reject", "reason,body")
         return [(row["reason"], orjson.loads(row["body"])["sample"]) for row in rows]
 
@@ -107,11 +107,11 @@ def impala(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Imp
 
 
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulates a restart: the new process has no descriptors."""
+    """Simulate a restart of navlin, after which no file descriptors are held."""
     monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": HeldFiles()})
 
 
-# -- moved away between two polls ---------------------------------------------------------------------------------------
+# -- Files moved between two polls --------------------------------------------------------------------------------------
 
 
 def moved_out(impala: Impala) -> None:
@@ -150,7 +150,7 @@ def test_lines_written_between_the_last_poll_and_a_rotation_are_read(
     impala.run()
     impala.writes("b")
     rotate(impala)
-    impala.writes("c")  # a new file of the old name
+    impala.writes("c")  # a new file with the old name
     impala.run()
     assert impala.read() == {"s.a", "s.b", "s.c"}
     assert impala.rejects() == []
@@ -200,7 +200,7 @@ def test_a_log_compressed_while_navlin_was_down_is_resumed(
     restart(monkeypatch)
     run = impala.run()
     assert impala.read() == {"s.b", *(f"s.a{number}" for number in range(100))}
-    # Read on from its old offset, not from the start.
+    # Read from the saved offset, not from the start.
     assert run.counts.records < 100
     assert impala.rejects() == []
     assert impala.run().status is Status.IDLE
@@ -249,10 +249,10 @@ def test_a_file_removed_between_plan_and_read_is_still_read(impala: Impala) -> N
 
 
 def descriptors_below(directory: Path) -> list[str]:
-    """The files below a directory that this process has open, one for each descriptor."""
+    """Paths of open files below a directory, one for each file descriptor of this process."""
     found = []
     for descriptor in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # that of the listing itself
+        with suppress(FileNotFoundError):  # the descriptor of this listing is already closed
             found.append(os.readlink(descriptor))
     return [each for each in found if each.startswith(f"{directory}/")]
 
@@ -271,7 +271,8 @@ def test_descriptors_are_bounded_and_every_source_has_its_share(
     for _ in range(2):
         for source in range(sources):
             held.hold(source, paths)
-    # Not all descriptors of this process: those of earlier tests may be collected, and closed, meanwhile.
+    # Count only descriptors below this directory: those of earlier tests may be closed at any time by garbage
+    # collection.
     assert len(descriptors_below(tmp_path)) == sources * each
     for source in range(sources):
         newest = {found.key for found in held.missing(source, set())}
@@ -321,7 +322,7 @@ def test_descriptors_of_an_abandoned_source_are_released(tmp_path: Path) -> None
     assert list(held.missing("now", set()))
 
 
-# -- holes --------------------------------------------------------------------------------------------------------------
+# -- Holes --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -336,7 +337,7 @@ def test_descriptors_of_an_abandoned_source_are_released(tmp_path: Path) -> None
 def test_nul_bytes_left_by_truncation_are_skipped_and_counted(impala: Impala, size: int) -> None:
     impala.writes("a")
     impala.run()
-    # logrotate's copytruncate, and a writer that continues at its old offset instead of appending.
+    # Truncate as logrotate's copytruncate does, below a writer that continues at its old offset instead of appending.
     os.truncate(impala.log, 0)
     with impala.log.open("r+b") as log:
         log.seek(size)
@@ -383,7 +384,7 @@ def test_an_unreadable_compressed_copy_is_named_as_a_possible_loss(
     assert f"was emptied and compressed in a form that is not read, perhaps to {archive}" in reason
 
 
-# -- not a regular file -------------------------------------------------------------------------------------------------
+# -- Not a regular file -------------------------------------------------------------------------------------------------
 
 
 def a_fifo(path: Path, impala: Impala) -> None:
@@ -472,7 +473,7 @@ def test_the_configured_directory_may_be_a_link(impala: Impala) -> None:
     assert impala.read() == {"s.a"}
 
 
-# -- lines that are not records of ours ---------------------------------------------------------------------------------
+# -- Lines that are not lineage records ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Damaged records of every extractor: each is still valid, or a reject with its place; none crashes, none hangs.
+"""Damaged records for every extractor: each is either still valid or becomes a reject with its location. None makes the
+extractor crash or hang.
 
-In `make soak`, 50,000 per round: twenty rounds make a million. Each round has different damage.
+`make soak` damages 50,000 records per round, differently in each round, so that twenty rounds make a million.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from tests.support.damaged.readers import READERS
 from tests.support.damaged.tallies import Outcome
 from tests.support.soaked import Soaked
 
-# Other tests of the same session register extractors of their own.
+# Exclude extractors that other tests of the session register.
 REGISTERED = [
     name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
 ]
 A_FEW, A_ROUND = 2_000, 50_000
-"""Number of records, over all extractors."""
+"""Total number of records over all extractors: in `make test`, and in each round of `make soak`."""
 CORPORA = [folder for folder in [REPOSITORY.parent / "shared" / "corpora"] if folder.is_dir()]
-"""Real records of others, kept next to the checkout: also damaged if present."""
+"""Directory of real records from other projects next to the checkout, if present; they are damaged as well."""
 
 
 def test_every_extractor_has_records_to_damage() -> None:

@@ -1,4 +1,4 @@
-"""``navlin demo`` as a user runs it: in a terminal, queried from another one, ended by Ctrl-C."""
+"""``navlin demo`` as a user runs it: started in one terminal, queried from another, and stopped by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ shop.board_report
 Downstream
   nothing
 """
-"""The statements of the job and of Impala combined."""
+"""Lineage that combines the statements of the Spark job and of Impala."""
 
 
 Start = Callable[..., Demo]
@@ -52,7 +52,6 @@ Start = Callable[..., Demo]
 
 @pytest.fixture
 def start(tmp_path: Path, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path) -> Iterator[Start]:
-    """Runs a demo command."""
     started: list[Demo] = []
 
     def launch(*command: str) -> Demo:
@@ -68,7 +67,7 @@ def start(tmp_path: Path, solr_jars: Path, metastore_jars: Path, hadoop_jars: Pa
 def demo(
     tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path
 ) -> Iterator[Demo]:
-    """One running demo, for all tests that leave it running."""
+    """A running demo, for all tests that do not stop it."""
     started = Demo(tmp_path_factory.mktemp("demo"), *COMMAND)
     try:
         started.until_printed(SERVES)

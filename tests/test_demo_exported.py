@@ -1,5 +1,5 @@
-"""The estate of `make demo`, exported in every form: others' schemas, classes and a real Atlas accept it, and Atlas
-traverses it.
+"""The estate of `make demo`, exported in every format. Third-party schemas and classes accept the files, and a real
+Atlas accepts the entities and follows their lineage.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def demo(
 
 
 def export(demo: Demo, form: str, out: str, *options: str) -> dict[str, Any]:
-    """The JSON report of ``navlin export``."""
+    """Export to a file, and return the JSON report that ``navlin export`` prints."""
     navlin = offered(demo)[1].removesuffix("status")
     done = pasted(demo, f"{navlin}export {form} --out {out} --json {' '.join(options)}")
     assert done.returncode == 0, done.stderr
@@ -52,7 +52,7 @@ def export(demo: Demo, form: str, out: str, *options: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def exported(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A file of each form."""
+    """Maps each format to an exported file."""
     folder = tmp_path_factory.mktemp("exported")
     files = {form: folder / f"{form}.{suffix}" for form, suffix in FORMS.items()}
     for form, file in files.items():
@@ -131,7 +131,7 @@ def board_report(atlas: Atlas) -> str:
 
 
 def upstream(atlas: Atlas) -> set[str]:
-    """The qualified names of the tables that Atlas's own lineage reaches from ``shop.board_report``."""
+    """Qualified names of the tables upstream of ``shop.board_report``, according to Atlas's own lineage."""
     answer = atlas.get(f"v2/lineage/{board_report(atlas)}", direction="INPUT", depth=9)
     found = (each for each in answer["guidEntityMap"].values() if each["typeName"] == "hive_table")
     return {each["attributes"]["qualifiedName"] for each in found} - {_named(answer)}
@@ -143,7 +143,7 @@ def _named(answer: dict[str, Any]) -> str:
 
 
 def updated(atlas: Atlas) -> dict[str, int]:
-    """The time of Atlas's last change to each table."""
+    """Maps the guid of each table to Atlas's ``updateTime``."""
     found = atlas.get("v2/search/basic", typeName="hive_table", limit=100)["entities"]
     return {
         each["guid"]: atlas.get(f"v2/entity/guid/{each['guid']}")["entity"]["updateTime"] for each in found

@@ -1,4 +1,4 @@
-"""README, ``--help``, the example configuration and the code agree."""
+"""README, ``--help``, the example configuration and the code agree with one another."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from navlin.shipped import CONF, SYSTEMD
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 EXAMPLE = CONF / "navlin.toml"
-# Other tests of the same session register extractors of their own.
+# Exclude extractors that other tests of the session register.
 EXTRACTORS = {
     name: each for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
 }
 
 
 def shown() -> dict[str, Any]:
-    """The example with every ``#key = value`` in effect."""
+    """The example configuration with every commented-out ``#key = value`` enabled."""
     lines = [re.sub(r'^#(?=["\w.]+ = )', "", line) for line in EXAMPLE.read_text().splitlines()]
     return tomllib.loads("\n".join(lines))
 
@@ -46,7 +46,7 @@ SHOWN_SOURCES = {source["extractor"]: source for source in SHOWN["source"]}
 
 
 def as_toml(item: Field[Any]) -> Any:
-    """A field's default in TOML's form; MISSING if there is none to show."""
+    """A field's default as TOML represents it; MISSING if the field has none, or only None or a factory."""
     default = item.default if item.default is not MISSING else MISSING
     if default is None or (default is MISSING and item.default_factory is not MISSING):
         return MISSING

@@ -1,4 +1,4 @@
-"""Relations that programs draw while others write: nothing of either is lost."""
+"""Relations that clients add while extractors write: no change of either side is lost."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_an_end_arriving_before_the_relation_is_written_is_linked(solr: Solr, wo
     arrived: list[bool] = []
 
     def passes(call: Call) -> bool:
-        # The end is written, and the waiting relations are linked, just before this one begins to wait.
+        # Just before the relation is written as unlinked, write its end and link all relations that lack an end.
         if call.core == RELATIONS and call.documents and not arrived:
             arrived.append(True)
             world.link(world.put(world.hdfs, world.entity(world.path("/later"))))

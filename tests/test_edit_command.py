@@ -1,4 +1,4 @@
-"""``navlin edit`` and ``navlin edits``, and the same over HTTP."""
+"""The commands ``navlin edit`` and ``navlin edits``, and their HTTP endpoints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def database() -> str:
 
 @pytest.fixture
 def world(solr: Solr, database: str) -> World:
-    """Tables orders, raw and tmp in a database of the test's own."""
+    """Tables orders, raw and tmp in a database used by one test only."""
     world = World(solr, database)
     world.put(
         world.hive, *(world.entity(world.table(f"{database}.{name}")) for name in ("orders", "raw", "tmp"))

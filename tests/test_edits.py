@@ -1,4 +1,4 @@
-"""Edits that people make to entities: written over the extracted values, recorded with author, time and previous value."""
+"""User edits of entities: they override extracted values, and are recorded with author, time and previous value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def world(solr: Solr) -> World:
 
 
 def edited(solr: Solr, key: Key, words: Words, author: Author = ANN) -> list[Edit]:
-    """The changes that an edit of one entity reports; checks that the history agrees."""
+    """Edit one entity and return the changes reported, after checking that the history contains them."""
     done = [edit for each in edit_words(solr, {key.identity: words}, author) for edit in each.edits]
     for edit in done:
         newest, _ = edits_of(solr, key.identity, 1)
@@ -168,7 +168,7 @@ def test_metadata_from_a_source_stays_its_own_until_a_user_changes_it(world: Wor
     source = {"description": "sidecar", "tags": ["raw"], SOURCE_WORDS: ["description", "tags"]}
     world.solr.add(ELEMENTS, [{**fields(world, key), **source}])
 
-    # A client sends back everything that it read.
+    # A client sends all fields back, although it changed none.
     assert edited(world.solr, key, Words(texts({"description": "sidecar"}), Tags(only=("raw",)))) == []
     assert fields(world, key)[SOURCE_WORDS] == ["description", "tags"]
 
@@ -212,7 +212,7 @@ def test_many_entities_are_edited_at_once(world: World) -> None:
 
 
 def iteration(world: World, number: int) -> None:
-    """As a run does at its end."""
+    """Save an extraction iteration of the source, as a run does at its end."""
     update = {"identity": world.hive.id, "sourceExtractIteration": {"set": number}, "_version_": 1}
     world.solr.add(ELEMENTS, [update])
 

@@ -1,4 +1,4 @@
-"""The embedded Solr as a process: who may start it, authentication, and the state after a process dies."""
+"""The embedded Solr as a process: its owner, authentication, and the state after Solr or navlin is killed."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, SolrSettings, runn
 
 @pytest.fixture
 def own_server(tmp_path: Path, solr_jars: Path) -> EmbeddedSolr:
-    """A server of the test's own, not started."""
+    """A server used by one test only, not yet started."""
     return EmbeddedSolr(
         tmp_path, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
     )
 
 
 def within(limit_s: float, condition: Callable[[], bool]) -> bool:
-    """Whether a condition becomes true in time."""
     deadline = time.monotonic() + limit_s
     while not (true := condition()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -44,7 +43,7 @@ def within(limit_s: float, condition: Callable[[], bool]) -> bool:
 
 
 def ended(pid: int) -> bool:
-    """Whether an orphaned process has ended, reaped or not."""
+    """Whether an orphaned process has ended, even if it is still a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
@@ -52,7 +51,6 @@ def ended(pid: int) -> bool:
 
 
 def kill(server: EmbeddedSolr) -> None:
-    """Sends SIGKILL, and waits until it is dead."""
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
     assert within(120, lambda: not server.alive)
@@ -122,8 +120,8 @@ def test_killing_java_loses_no_acknowledged_write(own_server: EmbeddedSolr) -> N
 def test_another_server_on_the_port_of_a_killed_one_is_not_mistaken_for_it(
     solr_server: EmbeddedSolr, tmp_path: Path
 ) -> None:
-    # This home, copied with its server.json and password, points to a server that knows the password but serves another
-    # home.
+    # This copy of the server's home, with its server.json and password, points to a server that accepts the password
+    # but serves the original home.
     (tmp_path / "solr").mkdir()
     for name in ("server.json", "password"):
         shutil.copy(solr_server.home / name, tmp_path / "solr" / name)

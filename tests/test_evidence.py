@@ -1,4 +1,6 @@
-"""The document for an auditor: the whole upstream, its uncertain parts, and how up to date the index is."""
+"""The evidence document for an auditor: the complete upstream of an entity, the uncertain steps, and the age of the
+index.
+"""
 
 from __future__ import annotations
 
@@ -186,14 +188,12 @@ def test_an_unknown_id_is_an_error(solr: Solr) -> None:
         evidence(solr, "nobody", NOW_MS)
 
 
-# -- Command, API, page --------------------------------------------------------------------------------------------------
+# -- Command, API and page -----------------------------------------------------------------------------------------------
 
 HOSTILE = "select '<script>alert(1)</script>', '\"><img src=x onerror=y>' from raw"
 
 
 class Elements(HTMLParser):
-    """The names of a page's elements, and its text."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()

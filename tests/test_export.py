@@ -1,5 +1,5 @@
-"""Items of an export, whatever the target: datasets, whole operations and runs, in order, each once, for a query or for
-changes.
+"""Items that every export target receives: datasets, whole operations and runs, in order and each once, for a query or
+for the changes since a run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def world(solr: Solr) -> World:
 
 
 def of(world: World) -> str:
-    """A query for this test's own entities."""
+    """A query for the entities of this test."""
     return f"sourceId:({' '.join(source.id for source in world.sources.values())})"
 
 
@@ -133,7 +133,7 @@ def test_an_operation_follows_its_datasets_and_precedes_its_last_run(world: Worl
         query, "last", started=AS_OF_MS + 9, ended=AS_OF_MS + 99, principal="etl", queryId="7:8"
     )
     for relation in world.relations.values():
-        # The last run is known from its record's time.
+        # Only the last run is newer than its operation.
         relation["asOf"] += relation["type"] == "INSTANCE_OF" and last.identity in relation["endpoint2Ids"]
     yarn = application_key(world.source(YARN), "application_1_0002")
     world.granted(yarn)
@@ -315,13 +315,12 @@ def test_an_export_can_be_resumed_after_any_batch(world: World, monkeypatch: pyt
 
 
 def touched(world: World, by: str, *keys: Key) -> None:
-    """Marks these entities as written by a run."""
     for key in keys:
         world.elements[key.identity]["extractorRunId"] = by
 
 
 def followed(world: World) -> Iterator[tuple[str, str]]:
-    """Items exported since the first run, as (name, whether it is gone)."""
+    """Yield items changed since the first run as (name, "gone" or "there")."""
     for item in items(world, since_run=run_id(world.source(HIVE).id, 1)):
         if isinstance(item, Dataset):
             yield item.name.full_name, "gone" if item.deleted else "there"
@@ -462,7 +461,7 @@ def test_a_rename_is_followed_to_its_last_name_and_is_not_a_deletion(world: Worl
     assert (rename_found.columns, rename_found.time_ms) == (("a",), AS_OF_MS + 1)
     assert isinstance(found[0], Renamed)
     states = {name: each.deleted for name, each in datasets(found).items() if each.name.database}
-    # The dataset with the second name never had that name anywhere else.
+    # The rename accounts for db.first, so only db.second is reported as deleted.
     assert states == {"db.second": True, "db.third": False}
 
 

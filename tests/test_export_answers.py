@@ -1,4 +1,6 @@
-"""A server's answer counts only if it has the target's own form: a gateway's answer is never taken for delivery."""
+"""An export accepts a server's response only in the target's own form, so that a gateway's response is never taken for
+a delivery.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +54,15 @@ RIGHT: dict[str, tuple[Answer, int]] = {
     "datahub": ((200, JSON, b'{"value":"success"}'), 29),
     "openlineage": ((201, "", b""), 4),
 }
-"""A correct answer of such a server, and the number of records for the estate."""
+"""Target → (a valid response of a server, number of records in the estate's export)."""
 CONFIGURATION = (200, JSON, b'{"noCode":"true","versions":{"acryldata/datahub":{"version":"v1.1.0"}}}')
 
 
 @contextmanager
 def gateway(answer: Answer) -> Iterator[tuple[str, list[Answer], list[str]]]:
-    """Gives the same answer to every request; the answer in the list may be replaced. Also yields the requests."""
+    """Run a server that gives the same response to every request. Yield its URL, a list whose only element is the
+    response and may be replaced, and the list of requests.
+    """
     answers, asked = [answer], list[str]()
 
     class Requests(BaseHTTPRequestHandler):

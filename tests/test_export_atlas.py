@@ -1,4 +1,6 @@
-"""The export to Atlas: exact names, entities that its type definitions accept, and parts of the model that it drops."""
+"""The export to Atlas: exact qualified names, entities that conform to Atlas's type definitions, and elements of
+navlin's model that are dropped.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def path(name: str, source: KnownSource = HDFS_SOURCE, kind: str = "DIRECTORY") 
 
 
 def ends(*names: str | DatasetName, created_ms: int = MS) -> tuple[End, ...]:
-    """Tables, each created a second after the previous one; paths."""
+    """Ends for tables, given as strings and each created a second after the previous end, and for other datasets such
+    as paths.
+    """
     return tuple(
         End(table(name), created_ms=created_ms and created_ms + 1000 * at)
         if isinstance(name, str)
@@ -159,17 +163,17 @@ def test_a_dataset_has_the_qualified_name_of_the_hooks(
         ),
         (operation("UPDATE", ends("s.o"), ends("s.d")), f"QUERY:s.o@prod:{MS}->:UPDATE:s.d@prod:{MS}"),
         (operation("DELETE", (), ends("s.d")), f"QUERY->:DELETE:s.d@prod:{MS}"),
-        # Ends are sorted as db@table for Hive: "@" sorts after digits.
+        # Hive sorts the ends as db@table, and "@" sorts after digits.
         (
             operation("INSERT", ends("s.b", "S.A", "s1.a"), ends("s.d")),
             f"QUERY:s1.a@prod:{MS + 2000}:s.a@prod:{MS + 1000}:s.b@prod:{MS}->:INSERT:s.d@prod:{MS}",
         ),
-        # The namespace in the middle is lowercase, without slashes.
+        # The URI in the middle is lowercase, and its slashes are removed.
         (
             operation("LOAD", ends(path("/landing/Orders")), ends("s.o")),
             f"LOAD:hdfs:ns1landingorders@prod->:s.o@prod:{MS}",
         ),
-        # For QUERY, paths are not part of the name.
+        # The name of a QUERY does not include paths.
         (operation("INSERT", ends("s.o", path("/x")), ends(path("/y"))), f"QUERY:s.o@prod:{MS}->"),
         (operation("CREATETABLE_AS_SELECT", ends("s.o"), ends("s.D")), f"s.d@Prod:{MS}"),
         (operation("CREATEVIEW", ends("s.o"), ends("s.v", created_ms=0)), "s.v@Prod"),
@@ -465,8 +469,7 @@ def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     assert (mark in text) is not BECOMES[name].startswith("dropped"), text
 
 
-# -- Examples in the documents -------------------------------------------------------------------------------------------
-# By the number of the document, and of the example in it.
+# -- Examples from the documents, by number of the document and of the example -------------------------------------------
 
 QUERY = "INSERT INTO sales.daily SELECT Amount FROM sales.orders"
 IMPALA_INSERT = operation(
@@ -653,7 +656,7 @@ def types(corpora: Path) -> AtlasTypes:
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """One of everything."""
+    """An index with one entity of every kind."""
     world = World(solr, f"atlas-{next(NUMBERS)}", "Sales")
     orders = world.table(
         "Orders", owner="etl", created=AS_OF_MS, tableType="MANAGED_TABLE", originalDescription="c",

@@ -1,4 +1,4 @@
-"""The export in a real Atlas: its own lineage, the effect of loading twice, and updates after a change."""
+"""The export into a real Atlas: lineage as Atlas computes it, the effect of loading twice, and updates after a change."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ pytestmark = pytest.mark.services
 
 @dataclass
 class Shop:
-    """Tables of a real metastore, Impala's records of two statements, and an index of both."""
+    """Tables of a real metastore, lineage records of two Impala statements, and an index of both."""
 
     solr: Solr
     metastore: Metastore
@@ -92,7 +92,9 @@ class Shop:
             assert run.status in (Status.FINISHED, Status.IDLE), run
 
     def downstream(self, name: str, *, columns: bool = False) -> set[str]:
-        """navlin's own downstream of a table or, as ``table.column``, a column, with Atlas's names."""
+        """Names of the tables downstream of a table, or columns downstream of ``table.column``, according to navlin.
+        The names are those used in Atlas.
+        """
         of_table, _, column = name.partition(".")
         key = table_key(self.hive, DATABASE, of_table)
         start = column_key(key, column) if column else key
@@ -118,7 +120,7 @@ def shop(
         Metastore(folder / "metastore", metastore_jars) as metastore,
         Solr(private_server.start()) as solr,
     ):
-        # Everything in the index is exported.
+        # Empty the index, because the export includes everything in it.
         for core in CORES:
             solr.client(core).delete(q="*:*")
             solr.commit(core, soft=True)
@@ -184,7 +186,7 @@ def entity(atlas: Atlas, kind: str, name: str) -> dict[str, Any]:
 
 
 def reached(atlas: Atlas, kind: str, name: str) -> set[str]:
-    """The qualified names that Atlas's own lineage reaches downstream from there."""
+    """Qualified names of the entities downstream of ``name``, according to Atlas's own lineage."""
     named = {"attr:qualifiedName": f"{DATABASE}.{name}@{CLUSTER}"}
     answer = atlas.get(f"v2/lineage/uniqueAttribute/type/{kind}", direction="OUTPUT", depth=9, **named)
     found = {

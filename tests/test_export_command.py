@@ -1,4 +1,4 @@
-"""``navlin export``: into a file that is resumed, to standard output, to a server, and by the API."""
+"""``navlin export`` into a file that can be resumed, to standard output, to a server, and through the API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUMBERS = itertools.count(1)
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """Three tables, each made from the previous one."""
+    """Three tables, each written from the previous one."""
     world = World(solr, f"export-command-{next(NUMBERS)}")
     tables = [world.table(f"t{number}", "a") for number in range(3)]
     for one, other in itertools.pairwise(tables):
@@ -59,7 +59,7 @@ def question(world: World) -> Question:
 
 
 def nobody(_: Exported) -> None:
-    """Ignores the progress."""
+    """Ignore the progress."""
 
 
 # -- Files -----------------------------------------------------------------------------------------------------------------
@@ -126,12 +126,12 @@ def test_an_impossible_export_is_refused_by_the_command(
 
 
 class _CutOff(Exception):
-    """The process is cut off."""
+    """Simulates that the process is killed."""
 
 
 def contents(file: Path) -> dict[tuple[str, str], object]:
-    """Contents of a file, by type and name. After a restart it is unknown what was written before: records may come
-    again.
+    """Maps (type, qualified name) to an entity's attributes. An entity may be in the file twice, because a resumed
+    export does not know which records were already written.
     """
     found = [each for line in file.read_text().splitlines() for each in json.loads(line)["entities"]]
     return {(each["typeName"], each["attributes"]["qualifiedName"]): each["attributes"] for each in found}
@@ -172,7 +172,7 @@ def test_a_truncated_file_is_resumed(
     assert contents(cut) == contents(whole)
     assert len(read) < len(every)
     assert not positions.file.exists()
-    # Another question does not resume at this one's position.
+    # An export with other options does not resume at this position.
     positions.save(ask, Place("operations", "f"), "", 0)
     other = Question(ask.target, Selection(of(world), tables_only=True), ask.options)
     assert not write_file(world.solr, other, cut, positions, nobody).resumed
@@ -215,7 +215,7 @@ def test_the_rest_of_a_refused_request_arrives(world: World, atlas: Atlas) -> No
     what = [each.what for each in refused]
     assert what[0] == "hive_table db.t1@estate"
     assert "mandatory attribute value missing" in refused[0].reason
-    # Without the table, nothing that refers to it.
+    # Only the processes that refer to the refused table are refused as well.
     assert {each.partition(" ")[0] for each in what[1:]} == {"impala_process"}
     assert done.refusals == len(refused)
 
@@ -350,7 +350,7 @@ def test_follow_sends_everything_once_and_then_only_changes(
 
     atlas.entities.clear()
     assert followed(full=True).counts["operations"] == 2
-    # If the run is no longer on record, nobody knows what changed since.
+    # If the previous run is no longer on record, the changes since that run are unknown.
     save_export(world.solr, ExportPosition(name, "long ago##1", question(world).digest))
     assert followed().counts["operations"] == 2
     assert refused == []
@@ -417,7 +417,7 @@ def test_every_target_states_the_fate_of_each_part_of_the_model(name: str) -> No
 
 def test_the_readme_lists_the_fate_of_each_part_of_the_model() -> None:
     known = targets()
-    # Two forms of one model share a column.
+    # Two formats of one model share a column of the table.
     columns: dict[int, list[str]] = {}
     for name, target in known.items():
         columns.setdefault(id(target.becomes), []).append(name)

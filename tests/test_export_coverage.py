@@ -1,7 +1,7 @@
-"""Each target's statement of the result for each part of the model, compared with its output.
+"""Each export target states whether each element of the model is kept, folded or dropped; its output must agree.
 
-A part has a probe: items with one value and with another. If a model keeps or folds the part, its output differs between
-the two; if it drops the part, it does not.
+Each element has a probe: two sets of items that differ in one value. The output differs between the two if the element
+is kept or folded, and is equal if the element is dropped.
 """
 
 from __future__ import annotations

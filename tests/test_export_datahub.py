@@ -1,4 +1,4 @@
-"""DataHub's proposals: names of datasets, and aspects of tables, views and paths."""
+"""DataHub proposals for datasets: names, and the aspects of tables, views and paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DataHub's proposals of operations and their executions."""
+"""DataHub proposals for operations and their executions."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_job_has_its_inputs_outputs_and_columns() -> None:
     ]
     info = found[job, "dataJobInfo"]
     assert (info["type"], info["description"]) == ({"string": "SQL"}, made.statement.text)
-    # In column lineage, control of rows would be read as data.
+    # In column lineage, a column that only filters rows would be shown as a source of data.
     assert info["customProperties"]["controlFlow"] == "sales.orders.region"
     assert info["customProperties"]["operationType"] == "INSERT_OVERWRITE"
 
@@ -219,8 +219,8 @@ def test_exporting_twice_sends_the_same_bytes() -> None:
 
 
 def test_every_referenced_entity_is_exported() -> None:
-    """DataHub creates everything that an aspect refers to as an empty entity, so all of it must be in the export, except
-    users, tags and platforms.
+    """DataHub creates an empty entity for everything that an aspect refers to. Therefore every entity except users,
+    tags and platforms must be in the export.
     """
     sent = aspects(every_kind())
     entities = {urn for urn, _ in sent}

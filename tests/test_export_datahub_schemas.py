@@ -1,4 +1,4 @@
-"""DataHub's aspects of runs compared with the schemas that its reference prints, by number."""
+"""DataHub aspects of runs, compared with the schemas printed in DataHub's reference."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ASPECTS = (
     " status testResults dataPlatformInstance subTypes container mlTrainingRunProperties dataProcessInstanceRunEvent"
 ).split()
 NOT_OURS = {"testResults", "container", "mlTrainingRunProperties"}
-"""navlin has no tests and no models, and a run is not in a container."""
+"""Aspects that navlin never writes: it has no tests and no models, and a run is not in a container."""
 
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, Any]:
-    """The schemas that the reference of dataProcessInstance prints, by aspect."""
+    """Maps each aspect to the schema printed in the reference of dataProcessInstance."""
     found = sorted((REPOSITORY.parent / "shared" / "seeds").glob("001_*.txt"))
     if not found:
         pytest.skip("the reference of dataProcessInstance is not beside this checkout")
@@ -55,7 +55,7 @@ def test_an_aspect_matches_the_reference_schema(number: int, printed: dict[str, 
 
 
 def _problems(schema: Any, value: Any, types: dict[str, Any], at: str) -> list[str]:
-    """The paths at which a value violates an Avro schema."""
+    """Return the locations in ``value`` that violate an Avro schema."""
     if isinstance(schema, dict) and "name" in schema:
         types[f"{schema.get('namespace', '')}.{schema['name']}"] = schema
     match schema:

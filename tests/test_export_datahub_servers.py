@@ -1,4 +1,4 @@
-"""DataHub's proposals for a real index, as a file and as read by DataHub's own classes and GMS."""
+"""DataHub proposals for a real index: as a file, as parsed by DataHub's own classes, and as accepted by GMS."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ from tests.support.query_estate import World
 # -- A real index ---------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def world(solr: Solr, request: pytest.FixtureRequest) -> World:
-    """An estate with everything that becomes a proposal."""
     made = World(solr, f"datahub-{request.node.name}")
     orders = made.table("orders", "id", "amount", tableType="MANAGED_TABLE", tags=["pii"])
     daily = made.table("daily", "total")
@@ -104,7 +103,7 @@ def test_a_resumed_file_is_one_array(world: World, tmp_path: Path) -> None:
     done = write_file(world.solr, asked, cut, Positions(tmp_path / "2"), lambda _: None)
 
     assert done.resumed
-    # Records from before the cut may come again unchanged.
+    # The resumed file may contain records from before the interruption twice, unchanged.
     whole, resumed = (
         {json.dumps(each) for each in json.loads(file.read_bytes())} for file in (straight, cut)
     )
@@ -144,7 +143,7 @@ def test_datahubs_own_classes_and_file_source_accept_every_proposal(
 
 @pytest.mark.services
 def test_datahubs_own_classes_refuse_invalid_proposals(export_readers: Environment, tmp_path: Path) -> None:
-    """Checks that the classes validate at all: each case is wrong in one way."""
+    """Otherwise the classes might accept everything. Each case has exactly one error."""
     (right,) = (
         each
         for each in proposals([described(dataset("a.t"), details=Details("etl"))])
@@ -171,8 +170,8 @@ def test_datahubs_own_classes_refuse_invalid_proposals(export_readers: Environme
 # -- GMS ------------------------------------------------------------------------------------------------------------------
 @dataclass
 class Service:
-    """A server that accepts proposals like GMS. ``refuses`` is an entity type that it refuses, along with the whole
-    request.
+    """A server that accepts proposals as GMS does. If a request contains a proposal of the entity type ``refuses``, it
+    refuses the whole request.
     """
 
     url: str = ""
@@ -208,7 +207,7 @@ def gms() -> Iterator[Service]:
             self.wfile.write(b"no such thing" if status != 200 else b'{"value":"success"}')
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)

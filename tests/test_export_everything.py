@@ -1,5 +1,5 @@
-"""Everything that the tests know, exported for DataHub and SQLFlow and read by programs of others: event logs and lineage
-logs of other projects, Delta and Iceberg, and an estate with deletions, renames and people's edits.
+"""All inputs known to the tests, exported for DataHub and SQLFlow and read by third-party programs. The inputs include
+event logs and lineage logs of other projects, Delta and Iceberg, and an estate with deletions, renames and user edits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def everything(
     corpora: Path,
     spark: Callable[[], SparkSession],
 ) -> Iterator[Solr]:
-    """This module's own index, with all of it."""
+    """An index used by this module only, with all known inputs."""
     from tests.support.known_inputs import Loader
 
     folder, cache = tmp_path_factory.mktemp("everything"), solr_jars.parent / "solr-launcher"
@@ -104,8 +104,8 @@ def test_the_sqlflow_schema_and_reader_accept_everything(
 
 
 def pairs(found: list[Item]) -> Iterator[tuple[str, str]]:
-    """The data flows that the sidecar must find, from source to target, without flows from a thing to itself and without
-    statements that it does not understand.
+    """Yield (source, target) for each data flow that the sidecar must find. Omitted are flows from a dataset to itself
+    and statements of types that the sidecar does not understand.
     """
     for each in found:
         if isinstance(each, Dataset) and each.details.kind == "EXTERNAL_TABLE" and not each.deleted:
@@ -122,12 +122,11 @@ UNKNOWN_TO_SIDECAR = ("SELECT", "DELETE", "ALTERTABLE_RENAME", "ALTERVIEW_RENAME
 
 
 def live(ends: tuple[End, ...]) -> Iterator[End]:
-    """The ends that are not deleted, with the tables at a path."""
+    """Yield the ends that are not deleted and, for each path, its tables that are not deleted."""
     for end in ends:
         tables = (replace(each, flow=end.flow) for each in end.tables)
         yield from (each for each in (end, *tables) if not each.deleted)
 
 
 def called(name: DatasetName) -> str:
-    """SQLFlow's name of a dataset."""
     return name.authority + name.name if name.is_path else name.full_name

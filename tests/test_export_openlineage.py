@@ -1,4 +1,6 @@
-"""The graph as OpenLineage: events that follow its specification, and the result for each part of the model."""
+"""The export as OpenLineage: events that conform to the specification, and elements of navlin's model that are kept or
+dropped.
+"""
 
 from __future__ import annotations
 
@@ -116,9 +118,9 @@ def test_the_events_of_a_run_depend_on_its_status(status: str, kinds: list[str],
     one = operation("QUERY", ends("a.a"), ends("b.b"), latest=latest)
     events = lines(one, Run(one, latest))
     assert [each["eventType"] for each in events if "run" in each] == kinds
-    # Each event has everything known, for readers that take the last one.
+    # Each event contains all lineage known, for consumers that use the last event only.
     assert {tuple(map(named, each["outputs"])) for each in events} == {("hive://hms:9083 b.b",)}
-    # Its lineage is an earlier run's, so the event is about the job.
+    # The lineage comes from an earlier run, so the event describes the job instead of the run.
     assert [each["schemaURL"].rpartition("/")[2] for each in events if "run" not in each] == [
         "JobEvent"
     ] * and_job
@@ -196,7 +198,7 @@ def test_conditions_on_whole_rows_are_dataset_lineage() -> None:
 
 
 def full() -> tuple[Item, ...]:
-    """An item of every kind, with everything that it may have."""
+    """An item of every kind with all its fields set."""
     orders = table("sales.orders")
     words = Words("", "all orders", ("pii",), {"team": ("sales",)})
     column = Column(ColumnName("", orders, "id"), ColumnDetails("bigint", "the id", 0), words)
@@ -235,7 +237,7 @@ def test_every_event_is_valid(corpora: Path, *, parent: bool) -> None:
     assert len(events) == 10
     for event in events:
         assert schemas.problems(event) == []
-    # Checks that the schemas detect errors.
+    # Check that the schemas detect errors.
     broken: list[Json] = [json.loads(json.dumps(events[-3])) for _ in range(3)]
     broken[0]["eventTime"] = 7
     broken[1]["job"]["facets"]["jobType"].pop("integration")
@@ -248,7 +250,7 @@ def test_openlineage_is_a_registered_target() -> None:
     assert targets()["openlineage"].send is send
 
 
-# -- The result for each item ----------------------------------------------------------------------------------------------
+# -- The export of each element --------------------------------------------------------------------------------------------
 
 BY_ATLAS_ALSO = {name: items for name, (items, _) in MARKED.items()}
 MARKS = {
@@ -293,7 +295,7 @@ OTHER_ITEMS: dict[str, list[Item]] = {
 @pytest.mark.parametrize("name", MODEL)
 def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     items = OTHER_ITEMS.get(name, BY_ATLAS_ALSO[name])
-    # As a reading yields them: an operation is followed by its last run.
+    # As in a real export, each operation is followed by its last run.
     runs = [Run(each, each.latest) for each in items if isinstance(each, Operation) and each.latest]
     made = b"".join(records([*items, *runs], Options())).decode()
     assert (MARKS[name] in made) is not BECOMES[name].startswith("dropped"), made
@@ -304,7 +306,9 @@ def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
 
 @contextmanager
 def server(*statuses: int) -> Iterator[tuple[str, list[tuple[str, Json]]]]:
-    """Answers posts with these statuses, repeating the last one; yields its URL and the posts."""
+    """Run a server that responds to posts with these statuses and then repeats the last one. Yield its URL and the list
+    of (path, body) of the posts.
+    """
     answers, posted = list(statuses), list[tuple[str, Json]]()
 
     class Requests(BaseHTTPRequestHandler):

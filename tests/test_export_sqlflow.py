@@ -1,4 +1,4 @@
-"""SQLFlow's lineage model: elements, effects, positions, and the document as a whole."""
+"""SQLFlow's lineage model: elements, effects, positions, and whole documents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.support.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, ro
 
 # -- Elements, effects, positions -----------------------------------------------------------------------------------------
 def test_elements_absent_from_navlins_graph_can_be_written() -> None:
-    """The reference's remaining examples: the model can write them, but navlin's graph has no such elements."""
+    """The model can write the reference's other examples, although navlin's graph has none of their elements."""
     nowhere = "[-1,-1,0],[-1,-1,0]"
     written = xml_of(
         [

@@ -1,4 +1,4 @@
-"""SQLFlow's JSON of the current releases, and both forms as read by others."""
+"""The JSON format of current SQLFlow releases, and both formats as read by a third-party program."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def test_objects_are_nested_by_server_and_database_and_ids_are_texts() -> None:
     )
 
 
-# -- Read by others -------------------------------------------------------------------------------------------------------
-# Expected results of the reader of SQLFlow's JSON: upstream, downstream, columns. It has no fdr, skips statements that
-# write nothing and flows from a table to itself, and looks through result sets.
+# -- Read by a third-party program ----------------------------------------------------------------------------------------
+# Expected (source, target, columns) as the reader of SQLFlow's JSON finds them. The reader ignores fdr relations, statements
+# that write nothing, and flows from a table to itself. It looks through result sets.
 READ = {
     "2 create a view, rename a table": [["t2", "v1", [["f1", "f1"]]]],
     "3 insert overwrite a directory": [

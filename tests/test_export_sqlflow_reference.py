@@ -1,4 +1,6 @@
-"""SQLFlow's lineage model: every numbered example of its reference 1.2, its own documents, its rule for chains."""
+"""SQLFlow's lineage model: every numbered example in its reference 1.2, the complete documents printed there, and its
+rule for chains.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +42,18 @@ def test_each_example_of_the_reference_is_reproduced(name: str) -> None:
 # -- Comparison with the reference's own documents ------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def printed() -> list[str]:
-    """The whole documents in the reference, in order."""
+    """The complete documents printed in the reference, in order."""
     found = sorted((REPOSITORY.parent / "shared" / "seeds").glob("002_*.txt"))
     if not found:
         pytest.skip("the reference of SQLFlow's model is not beside this checkout")
     text = found[0].read_text().replace("dligneage", "dlineage").replace("```", "")
     documents = re.findall(r"<\?xml.*?</dlineage>", text, re.DOTALL)
-    # Its pages lost the entities of quotes in values.
+    # The printed pages show the quotes inside values unescaped, so escape them.
     return [re.sub(r'""(\w+)""', r'"&quot;\1&quot;"', each) for each in documents]
 
 
 def _read(text: str) -> tuple[Dlineage, list[Any]]:
-    """A document as values: as a `Dlineage`, and all its elements in order."""
+    """A document as a `Dlineage`, and the list of all its elements in order."""
     read = [_element(each) for each in ElementTree.fromstring(text)]
     return Dlineage(
         tuple(each for each in read if isinstance(each, Process)),
@@ -171,7 +173,9 @@ def test_the_reference_documents_are_folded_end_to_end(printed: list[str]) -> No
 
 # -- The end-to-end rule --------------------------------------------------------------------------------------------------
 def chain(*hops: str) -> Dlineage:
-    """Chains such as ``A fdd B fdr C``: A and D are tables, all others are result sets, each with one column."""
+    """Build chains such as ``A fdd B fdr C``. The ends A and C are tables, all others are result sets; each has one
+    column.
+    """
     relations, objects = [], {}
     for number, hop in enumerate(hops):
         words = hop.split()

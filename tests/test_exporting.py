@@ -1,4 +1,6 @@
-"""``[[export]]``: read from the configuration, run next to the daemon after a run, and reported in status and metrics."""
+"""``[[export]]``: read from the configuration, run next to the daemon after each run, and reported in status and
+metrics.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ def test_the_example_shows_every_key_of_an_export() -> None:
     assert {each.name for each in fields(ExportKeys)} <= shown
 
 
-# -- Next to the daemon ----------------------------------------------------------------------------------------------------
+# -- Running next to the daemon --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -126,11 +128,11 @@ def finished(world: World, iteration: int) -> str:
 
 
 PATIENCE_S = 240.0
-"""Limit for steps that take a second on a quiet machine."""
+"""Timeout for steps that take a second on an idle machine."""
 
 
 def polled(exporting: Exporting, until: Callable[[], bool]) -> None:
-    """Polls as a daemon does, but faster, until a condition is true."""
+    """Poll as a daemon does, but at shorter intervals, until a condition is true."""
     deadline = time.monotonic() + PATIENCE_S
     while not until():
         assert time.monotonic() < deadline, "it never came to that"

@@ -1,4 +1,4 @@
-"""A Solr that navlin does not run itself: a SolrCloud of two shards, a single server, TLS."""
+"""A Solr that navlin does not start itself: a SolrCloud with two shards, a single server, and a server with TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of every extractor, whatever it reads: one case each, through `plan` and `read`."""
+"""The contract of every extractor: for each, `plan` and `read` are tested on one case."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from tests.services.wire import Wire
 from tests.support import openlineage, spark_logs, yarn_rounds
 from tests.test_documents import README, SHOWN_SOURCES, as_toml
 
-# Other tests of the same session register extractors of their own.
+# Exclude extractors that other tests of the session register.
 REGISTERED = {
     name: each for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
 }
 FILES_MS = 1_000_000_000_000
-"""Long before any file here is made, so that none counts as no longer written."""
+"""Earlier than the modification time of any file here, so that no file counts as complete."""
 
 
 @dataclass
 class Case:
-    """An extractor whose source has something readable and something unreadable.
+    """An extractor whose source has readable and unreadable content.
 
-    ``asked`` counts the requests to the source so far; ``at_rest`` is the number that a plan may make if it finds nothing
-    new.
+    ``asked`` returns the number of requests sent to the source so far. ``at_rest`` is the number of requests that a
+    plan may send if there is nothing new.
     """
 
     extractor: Extractor
@@ -64,7 +64,7 @@ class Case:
 
 
 Services = Callable[[str], Any]
-"""A session's service by its fixture's name."""
+"""Maps the name of a fixture to the session's service."""
 
 
 def source_of(name: str, **more: Any) -> tuple[Source, Estate]:
@@ -109,8 +109,8 @@ def hdfs(services: Services, directory: Path) -> Iterator[Case]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Child, "ask", counted)
-        # The NameNode's transaction id, its events since then, none of them in this directory, the ids of its namespace,
-        # and the last followed events once more.
+        # Four requests: the NameNode's transaction id, the later events (none in this directory), the ids of the
+        # namespace, and the last followed events again.
         yield Case(extractor, _now_ms(), lambda: len(requests), at_rest=4)
 
 
@@ -192,17 +192,19 @@ CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = 
 
 @dataclass
 class Extracted:
-    """Everything that an extractor read until nothing was left: each split with its records, and with those of its copy."""
+    """The result of reading until nothing is left. ``read`` has each split with its records and those of its pickled
+    copy.
+    """
 
     source: Source
     read: list[tuple[Split, list[Any], list[Any]]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     saved: dict[str, Any] = field(default_factory=dict)
     at_rest: Plan = field(default_factory=Plan)
-    """The plan after that."""
+    """The first plan without splits, made after everything was read."""
     requests: int = 0
     opened: list[str] = field(default_factory=list)
-    """The files below the case's directory that it opened."""
+    """Files below the case's directory that this last plan opened."""
 
     def save(self, positions: list[Position]) -> None:
         for position in positions:
@@ -213,7 +215,8 @@ class Extracted:
 def case(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path
 ) -> Iterator[tuple[Case, Extracted]]:
-    # Because of the jars these tests run in the process with the session's HDFS and metastore, see `tests.tiers`.
+    # The jars in the parameters assign these tests to the process with the session's HDFS and metastore, see
+    # `tests.tiers`.
     directory = tmp_path_factory.mktemp("contract")
     with CASES[request.param](request.getfixturevalue, directory) as made:
         yield made, extracted_of(made, directory)
@@ -225,7 +228,7 @@ def extracted(case: tuple[Case, Extracted]) -> Extracted:
 
 
 def extracted_of(case: Case, directory: Path) -> Extracted:
-    """Plans and reads until a plan has no splits, as the pipeline does."""
+    """Plan and read, as the pipeline does, until a plan has no splits."""
     done = Extracted(case.extractor.source)
     for _ in range(4):
         asked_before = case.asked()
@@ -248,7 +251,7 @@ def extracted_of(case: Case, directory: Path) -> Extracted:
 
 
 def comparable(record: Record) -> Any:
-    """A record with its columns as lists."""
+    """A record in a form that `==` compares: listings become tuples of lists."""
     if not isinstance(record, Listing):
         return record
 
@@ -271,8 +274,8 @@ _hooked: list[bool] = []
 
 @contextmanager
 def files_opened(directory: Path) -> Iterator[list[str]]:
-    """The files below a directory that are opened meanwhile."""
-    if not _hooked:  # an audit hook cannot be removed
+    """Yield a list that, after the block, contains the files below a directory that were opened in the block."""
+    if not _hooked:  # audit hooks cannot be removed
         sys.addaudithook(
             lambda event, arguments: _opened.append(str(arguments[0])) if event == "open" else None
         )
@@ -328,7 +331,7 @@ def test_unreadable_input_is_rejected_with_its_place(extracted: Extracted) -> No
     for reject in rejects:
         assert reject.place
         assert reject.reason
-        # A file, or the address of a service.
+        # The location is a file or the URL of a service.
         assert Path(reject.place.split(" ")[0]).exists() or "://" in reject.place
 
 

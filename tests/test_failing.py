@@ -1,4 +1,4 @@
-"""Failures are reported in words that people can act on."""
+"""The error messages of failed runs are readable to operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every figure stated in README and CHANGELOG is printed by a bench."""
+"""Every measured figure in README and CHANGELOG is printed by a benchmark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEASURE = re.compile(
     r"\b(\d[\d.,]*|one|two|five|ten|forty|a)[ -]"
     r"(ms|s|seconds?|minutes?|hours?|MB|GB|MiB|GiB|gigabyte|inodes/s|documents/s|times|%)(?![\w/])"
 )
-"""A number with a measurable unit."""
+"""A number with a unit of measurement."""
 SET_NOT_MEASURED = {
     "ten minutes after its last run ended": "an interval",
     "more than ten seconds or a gigabyte": "bounds of a child process",
@@ -43,7 +43,7 @@ SET_NOT_MEASURED = {
     "from a snapshot of at most 15 s with its age": "how old what `/metrics` answers may be",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
-"""Figures that the code defines, each with its meaning."""
+"""Figures that are defined in the code instead of measured: quoted text → meaning."""
 
 
 def covered(text: str, at: int) -> bool:

@@ -1,4 +1,4 @@
-"""Following files that grow, rotate, shrink and disappear: `plan_files` and `follow`."""
+"""Following files that grow, rotate, shrink and disappear, with `plan_files` and `follow`."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
 
 NOW_MS = 1_000_000_000_000
-"""Long before any file here was made, so that none counts as quiet unless a test makes it so."""
+"""Earlier than the modification time of any file here, so that only files made quiet by a test count as quiet."""
 
 
 class Reader:
-    """Plans and reads a directory as the pipeline does: positions are kept as JSON, and saved at the end of a chain."""
+    """Plans and reads a directory as the pipeline does: positions are stored as JSON, and saved after the last split of
+    a chain.
+    """
 
     def __init__(self, *directories: Path | str, pattern: str = "*", max_line_bytes: int = 1 << 20) -> None:
         self.directories = tuple(str(directory) for directory in directories)
@@ -59,7 +61,7 @@ class Reader:
         return plan_files(self.directories, (self.pattern,), positions, host="host-1", held=self.held)
 
     def restart(self) -> None:
-        """A new process has no descriptors."""
+        """Simulate a new process, which holds no file descriptors."""
         self.held = HeldFiles()
 
     def read(self, plan: Plan | None = None, *, now_ms: int = NOW_MS, rounds: int = 1_000) -> list[bytes]:
@@ -120,12 +122,12 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-# -- very many files ----------------------------------------------------------------------------------------------------
+# -- Very many files ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Reader]:
-    """A directory with 200 old files; a poll may look at ten of them, and at twenty more in turn."""
+    """A directory with 200 old files. A poll may examine only the ten newest, and twenty of the others in turn."""
     monkeypatch.setattr(remembered_files, "MOST_LOOKED_AT", 10)
     monkeypatch.setattr(listed_files, "MOST_LOOKED_AT", 10)
     monkeypatch.setattr(remembered_files, "IN_TURN", 20)
@@ -142,7 +144,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Reader]
 
 
 def written(file: Path, data: bytes) -> None:
-    """Appends data with a modification time in the past."""
+    """Append data, and set a modification time in the past."""
     before = file.stat().st_mtime_ns
     append(file, data)
     os.utime(file, ns=(before + 1_000_000,) * 2)
@@ -196,7 +198,7 @@ def test_among_many_files_one_without_a_saved_position_is_planned_again(many: tu
     assert len(reader.plan().splits) == 200
 
 
-# -- other content in the same file ------------------------------------------------------------------------------------
+# -- Other content in the same file ------------------------------------------------------------------------------------
 
 
 def in_gzip(log: Path) -> None:
@@ -266,7 +268,7 @@ def test_a_file_with_only_changed_permissions_is_not_read_again(tmp_path: Path) 
     assert reader.plan().splits == ()
 
 
-# -- named cases ------------------------------------------------------------------------------------------------------
+# -- Named cases ------------------------------------------------------------------------------------------------------
 
 
 def test_only_appended_lines_are_read(tmp_path: Path) -> None:
@@ -718,16 +720,16 @@ def test_a_caller_may_stop_at_any_line_and_resume_with_a_further_split(tmp_path:
     assert [item.text for item in read_split(further, 100, 100) if isinstance(item, Line)] == [b"two"]
 
 
-# -- random actions -------------------------------------------------------------------------------------------------
+# -- Random actions -------------------------------------------------------------------------------------------------
 
 
 class Following(RuleBasedStateMachine):
-    """Write, rotate, delete, truncate, read, pause (a plan that is read later), restart, in any order."""
+    """Writes, rotates, deletes, truncates, reads, pauses (a plan is read later) and restarts in any order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="following-"))
-        # Hashes that do not cover all of such small files.
+        # Make the hashes cover less than the whole of these small files.
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(file_split, "HEAD_BYTES", 24)
         self.patch.setattr(file_split, "MARK_BYTES", 16)
@@ -746,7 +748,7 @@ class Following(RuleBasedStateMachine):
         shutil.rmtree(self.directory)
 
     def _touched(self, path: Path) -> None:
-        # A clock that ticks at every action, because the file system's may not tick within one test.
+        # Advance the time at each action, because the file system's clock may not advance during a test.
         self.mtime_ns += 1_000_000
         os.utime(path, ns=(self.mtime_ns, self.mtime_ns))
         *whole, _ = path.read_bytes().split(b"\n")
@@ -757,7 +759,7 @@ class Following(RuleBasedStateMachine):
         data = b"" if self.log.exists() else b"the same first line\n"
         for _ in range(lines):
             self.count += 1
-            # The number is repeated along the line: two lines with the same mark would be the test's fault.
+            # Repeat the number in the line: two lines with the same mark would make the test itself wrong.
             data += b"line %06d %s\n" % (self.count, (b"%06d." % self.count) * (padding // 7))
         append(self.log, data[: len(data) - half])
         self._touched(self.log)
@@ -799,12 +801,12 @@ class Following(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         self.yielded.update(self.reader.read(self.plans.pop(0)))
-        # A run that began later cannot have saved positions that this one does not know: a source runs one at a time.
+        # Discard the other pending plans: runs of a source never overlap, so no plan may be older than the saved positions.
         self.plans.clear()
 
     @rule(saved=st.booleans())
     def restart(self, *, saved: bool) -> None:
-        """Ends after reading, with or without saved positions."""
+        """End the process after it has read, with or without saving its positions."""
         before = dict(self.reader.saved)
         self.read()
         if not saved:
@@ -826,7 +828,7 @@ class Following(RuleBasedStateMachine):
 @pytest.mark.soak
 def test_in_any_sequence_of_operations_every_whole_line_is_read(seed: str) -> None:
     class More(Following):
-        """With another seed."""
+        """A state machine to run with another seed."""
 
     many = settings(max_examples=1_000, stateful_step_count=60, deadline=None)
     run_state_machine_as_test(hypothesis.seed(seed)(More), settings=many)

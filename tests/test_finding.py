@@ -1,4 +1,4 @@
-"""Search results for people: exact names first, then parts of names, comments and statements."""
+"""Search results for users, ranked: exact names first, then name components, comments and statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preparing an image, reusing a prepared one, finding the image to read; and trees at the limits."""
+"""Preparing an image, reusing a prepared image, choosing the image to read, and trees at the limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def paths_of(prepared: Prepared) -> set[str]:
 
 
 def prepared_anew(image: Path, scratch: Path) -> tuple[Prepared, bool]:
-    """The prepared image, and whether preparing it read the image."""
+    """The prepared image, and whether the call read the image instead of reusing a prepared one."""
     reported: list[str] = []
     return prepare(image, scratch, report=lambda what, done, total: reported.append(what)), bool(reported)
 
@@ -113,7 +113,7 @@ def test_scarce_memory_does_not_change_the_result(tmp_path: Path) -> None:
 
 
 def test_a_child_of_a_live_and_a_dead_directory_belongs_to_the_live_one(tmp_path: Path) -> None:
-    """Directories that are only left in snapshots may still list children that were moved out of them."""
+    """A directory that exists only in snapshots may still list children that have since been moved elsewhere."""
     tree = Tree()
     tree.file("/live/below/file")
     dead = tree.directory("/dead", only_in_snapshot=True)

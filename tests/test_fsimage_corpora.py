@@ -1,4 +1,4 @@
-"""Images written by real NameNodes of Hadoop 2 and 3: each file and directory as others read it."""
+"""Images written by real NameNodes of Hadoop 2 and 3: all files and directories are read as other tools read them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_foreign_image_has_the_expected_summary(
 
 
 def _listed(path: str, row: dict[str, Any]) -> dict[str, Any]:
-    """A row in the form of expected.json."""
+    """A row in the format of expected.json."""
     permissions = row["permissions"]
     bits = "".join("0" if each == "-" else "1" for each in permissions)
     return {

@@ -1,4 +1,4 @@
-"""Valid and invalid forms of fsimages: images that a NameNode writes rarely, or would never write."""
+"""Valid and invalid fsimages, including those that a NameNode rarely or never writes."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_large_image_has_every_inode_in_little_memory(shuffled: bool, tmp_path
 
 @pytest.mark.services
 def test_a_directory_may_have_a_million_children(tmp_path: Path) -> None:
-    """More bytes than a page, and than are decoded at once."""
+    """The children occupy more bytes than a page, and more than are decoded at once."""
     first, count = 1 << 60, 950_000
     image = write_wide_image(tmp_path / "image", first, count)
     prepared = prepare_image(image, tmp_path / "scratch")
@@ -332,7 +332,9 @@ def test_an_impossible_tree_is_refused_as_a_whole(
     ("tag", "unknown"), [(b"\x12", b"\x32"), (b"\x12", b"\x52"), (b"\x1a", b"\x3a"), (b"\x1a", b"\x0a")]
 )
 def test_children_in_an_unknown_field_are_refused(tag: bytes, unknown: bytes, tmp_path: Path) -> None:
-    """With one bit of a tag changed the rest still parses, and a whole directory would be gone."""
+    """A changed bit in a tag would otherwise go unnoticed, because the image can still be parsed, and the children of a
+    whole directory would be lost.
+    """
     tree = varied()
     image = tree.write(tmp_path / "image", md5=False)
     entry = number(1, tree.paths[b"/d/e"]) + nested(2, varint(tree.paths[b"/d/e/f"])) + nested(3, b"\x00\x01")
@@ -346,7 +348,7 @@ def test_children_in_an_unknown_field_are_refused(tag: bytes, unknown: bytes, tm
 
 @pytest.mark.parametrize("later", [True, False], ids=["begins later", "ends earlier"])
 def test_a_section_missing_its_first_or_last_message_is_refused(later: bool, tmp_path: Path) -> None:
-    """The rest of it still parses, and the children of a whole directory would be gone."""
+    """The section can still be parsed, so without a check the children of a whole directory would be lost."""
     tree = varied()
     image = tree.write(tmp_path / "image", md5=False)
     content = image.read_bytes()

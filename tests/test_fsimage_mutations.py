@@ -1,9 +1,9 @@
-"""A thousand damaged fsimages: each is refused with the error and its place, or reads as many rows as the sound one. A
-soak damages as many in each round.
+"""A thousand damaged fsimages: each is refused with the error and its location, or has as many rows as the undamaged
+image. Each round of a soak damages another thousand.
 
-Without a checksum nobody can tell a changed time or letter from a true one, nor, in a list of children, one inode from
-another that is only in a snapshot: of all flips of a single bit of `varied`, seven in 23,560 do that. A row that goes
-missing in any other way would be a file flagged deleted, and must not be. With the checksum file, every change is
+Without a checksum, some damage cannot be detected: a changed time or letter, and in a list of children an inode
+replaced by one that exists only in a snapshot. The second happens for 7 of the 23,560 single-bit flips of `varied`. No
+row may go missing in another way, because its file would be flagged deleted. With the checksum file, every change is
 refused.
 """
 
@@ -33,15 +33,13 @@ from tests.support.read_images import every_row, prepare_image, read_rows
 LONGEST_S = 10.0
 MORE_MEMORY_BYTES = 3 * 1024**3
 MUTATIONS = 100
-"""For each of eleven images."""
+"""Number of mutations for each of eleven images."""
 
 Rows = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """An image to damage, and its rows."""
-
     content: bytes
     rows: Rows
 
@@ -101,13 +99,12 @@ def lengthened(content: bytes, rng: random.Random) -> bytes:
 
 
 def table_flipped(content: bytes, rng: random.Random) -> bytes:
-    """Damages the table of sections at the end, where a byte decides what is read at all."""
+    """Damage the table of sections at the end of the image, which determines the sections that are read."""
     start = len(content) - 4 - struct.unpack(">I", content[-4:])[0]
     return content[:start] + flipped(content[start:], rng)
 
 
 def table_swapped(content: bytes, rng: random.Random) -> bytes:
-    """Swaps the names of two sections."""
     start = len(content) - 4 - struct.unpack(">I", content[-4:])[0]
     names = [b"NS_INFO", b"INODE", b"INODE_DIR", b"STRING_TABLE", b"SNAPSHOT", b"INODE_SUB", b"INODE_DIR_SUB"]
     one, other = rng.sample([name for name in names if _named(name) in content[start:]], 2)
@@ -115,7 +112,8 @@ def table_swapped(content: bytes, rng: random.Random) -> bytes:
     table = (
         table.replace(_named(one), b"\0").replace(_named(other), _named(one)).replace(b"\0", _named(other))
     )
-    # If the names differ in length, the message around them is damaged as well: both must be refused.
+    # If the names differ in length, the length of the enclosing message is wrong too. The image must be refused either
+    # way.
     return content[:start] + table
 
 
@@ -139,8 +137,6 @@ WAYS = (
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Limits memory and time."""
-
     def too_long(*_: object) -> None:
         raise TimeoutError("the reader does not come to an end")
 
@@ -158,7 +154,7 @@ def bounded() -> Iterator[None]:
 
 
 def outcome(image: Path, scratch: Path, expected: Rows) -> str:
-    """`refused`, `same`, or `other values`; anything else is an error."""
+    """Return `refused`, `same`, or `other values`; raise an error for any other outcome."""
     try:
         with bounded():
             rows = read_rows(image, scratch, inodes_in_part=10)
@@ -174,7 +170,9 @@ def outcome(image: Path, scratch: Path, expected: Rows) -> str:
 
 
 def as_another_child(expected: Rows, rows: Rows) -> bool:
-    """Whether rows are missing because a directory lists another, now visible inode instead of its own."""
+    """Whether a row is missing because a directory lists, instead of its own child, an inode that was not visible
+    before.
+    """
     return any(path not in expected for path in rows)
 
 

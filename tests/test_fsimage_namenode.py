@@ -1,4 +1,4 @@
-"""Images that a real NameNode writes, in each of its forms: they agree with its answers about each file."""
+"""Images that a real NameNode writes, in each format: their rows equal the NameNode's own status of each file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.support.read_images import prepare_image, read_rows
 
 pytestmark = pytest.mark.services
 
-# Settings of the NameNode before it saves. ZStandardCodec needs Hadoop's native library, which is in no jar.
+# NameNode settings for saving the image: (codec, whether in parallel). ZStandardCodec is missing because it needs
+# Hadoop's native library, which is not in a jar.
 FORMS = {
     "parallel": ("", True),
     "parallel DefaultCodec": ("DefaultCodec", True),
@@ -32,7 +33,7 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """An HDFS with a bit of everything in it, no longer changed, and its answers about each file."""
+    """An HDFS with a file of every kind that no longer changes, and the NameNode's status of each file."""
 
     hadoop: Hadoop
     answered: dict[str, dict[str, Any]]
@@ -77,7 +78,7 @@ def _fill(writer: Writer) -> None:
     writer.create("/coded/replicated/file", b"333")
     writer.create("/coded/striped")
     writer.quota("/data/wide", 1_000_000)
-    # Things moved or deleted after a snapshot remain in it, and moved ones are known by a reference.
+    # Files deleted or moved after a snapshot remain in the snapshot; moved ones are stored as references.
     writer.mkdirs("/snapped/inner")
     writer.create("/snapped/inner/stays", b"4444")
     writer.create("/snapped/goes", b"5")
@@ -109,7 +110,7 @@ def test_an_image_agrees_with_its_namenode(
     assert describe_image(image).codec.rpartition(".")[2] == codec
     assert (b"INODE_SUB" in image.read_bytes()) == parallel
     prepared = prepare_image(image, tmp_path / "first")
-    assert prepared.inodes > prepared.live  # the snapshots contain deleted ones
+    assert prepared.inodes > prepared.live  # the snapshots contain deleted inodes
     assert read_rows(image, tmp_path / "scratch", inodes_in_part=50) == filled.answered
 
 
@@ -144,7 +145,7 @@ def _answered(client: HdfsClient) -> dict[str, dict[str, Any]]:
 
 
 def _content(below: list[Status]) -> dict[str, Any]:
-    """Sums over the files below a directory; times are rounded up to the next second."""
+    """Totals over the files below a directory. Times are rounded up to whole seconds."""
     files = [each for each in below if not each.directory and each.symlink is None]
     content = {
         "contentFiles": len(files),

@@ -1,4 +1,6 @@
-"""A full state directory: navlin continues as far as it can, reports it once, loses nothing, and recovers by itself."""
+"""A full disk for the state directory: navlin continues as far as possible, reports the problem once, loses nothing,
+and recovers by itself.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def namespace() -> tuple[str, ...]:
-    """Prefix for a command: it may mount its own disk."""
+    """Prefix of a command line that allows the command to mount its own disk."""
     if reason := full_disk.refused():
         pytest.skip(f"no disk of its own can be mounted here: {reason}")
     return full_disk.NAMESPACE
@@ -81,10 +83,11 @@ def test_serve_waits_for_space_and_continues_by_itself(
         assert each["answers"] > 0
         assert each["extracted"] == 0
         assert not each["traceback"]
-        # Without a sensible minimum of free space, Solr itself takes and frees room.
+        # Without a sensible minimum of free space, Solr itself repeatedly takes and releases space, so pauses can be
+        # reported several times.
         assert each["lines"].count("disk space too low: sources paused") <= (1 if each is guarded else 3)
         assert each["lines"].count("heartbeat not written: `navlin status` shows an older one") <= 1
-        # Requests meanwhile take longer on a busy machine; the sources check every second all that time.
+        # On a busy machine the requests take longer, and the sources are checked every second in that time.
         most = 6 if each is guarded else 16
         assert len(each["unasked"]) <= max(most, each["lasted_s"] / 2), "a few lines, not one each second"
         assert each["then"][0] == "disk space recovered: sources resumed"
@@ -170,7 +173,7 @@ def test_least_free_must_be_a_size(solr: Solr, tmp_path: Path, size: str) -> Non
     assert 'least_free must be a size, like "512m"' in result.stderr
 
 
-# -- Files that Solr writes next to the index ------------------------------------------------------------------------------
+# -- Solr's other files ----------------------------------------------------------------------------------------------------
 
 
 def test_solrs_logs_are_bounded(tmp_path: Path) -> None:
@@ -193,7 +196,7 @@ def test_solrs_logs_are_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.services
 def test_the_update_log_is_rotated_by_size_and_not_only_by_time(tmp_path: Path, solr_jars: Path) -> None:
-    """In a Solr that would cut it by time only after an hour."""
+    """The test's Solr would otherwise rotate the update log only after an hour."""
     shutil.copytree(CONF / "solr", tmp_path / "conf")
     config = tmp_path / "conf" / CONFIGSET / "solrconfig.xml"
     shipped = config.read_text()

@@ -1,4 +1,4 @@
-"""The stored graph from the view of a follower: changes since a run, and removals."""
+"""The stored graph as an incremental client sees it: changes since a run, and removals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """This module's own Solr, because a purge covers the whole index."""
+    """A Solr for this module only, because a purge affects the whole index."""
     state, cache = tmp_path_factory.mktemp("graph"), solr_jars.parent / "solr-launcher"
     with EmbeddedSolr(state, solr_jars, CONF / "solr", cores=CORES, cache=cache) as server:
         yield server
@@ -52,7 +52,7 @@ def world(own_server: EmbeddedSolr, request: pytest.FixtureRequest) -> Iterator[
 
 
 def finished(world: World, source: Source, *, run_id: str, started_ms: int) -> str:
-    """Records a run that wrote something, and returns its id."""
+    """Record a finished run, and return ``run_id``."""
     iteration = int(run_id.rpartition("##")[2])
     record = RunRecord("SOURCE-1", source.id, iteration, Status.FINISHED, started_ms, started_ms + 1_000)
     save_run(world.solr, record)
@@ -61,7 +61,7 @@ def finished(world: World, source: Source, *, run_id: str, started_ms: int) -> s
 
 
 def changes(world: World, run_id: str) -> tuple[set[str], set[str], set[tuple[str, str]]]:
-    """The ids of changed entities and relations, and the removals, as (kind, id)."""
+    """Changes since a run: the ids of entities, the ids of relations, and the removals as (kind, id)."""
     world.commit()
     world.solr.commit(RUNS, soft=True)
     found: Changes = changed_since(world.solr, run_id)
@@ -83,7 +83,7 @@ def purge_before(world: World, before_ms: int) -> None:
 
 
 def old_file(world: World) -> tuple[Key, str]:
-    """A file that was deleted long ago, and the run that read it."""
+    """A file that was deleted long ago, and the id of the run that reported the deletion."""
     world.now_ms = NOW_MS - 2 * DAY_MS
     file = world.file("/old/file")
     world.put(world.hdfs, world.entity(file))

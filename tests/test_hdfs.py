@@ -1,4 +1,4 @@
-"""The HDFS extractor against a real NameNode: plans, rows, and deletions."""
+"""The HDFS extractor on a real NameNode: plans, rows, and deletions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ SOURCE = Source(source_id("cluster", "HDFS"), HDFS, "HDFS", "cluster", ("hdfs://
 
 @pytest.fixture
 def top(hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
-    """A directory of the test's own."""
-    # Filters take the path as a glob: no brackets of a parameter.
+    # Path filters treat the path as a glob, so remove the brackets of parametrized test names.
     path = f"/extractor/{re.sub('[^a-z0-9_]', '-', request.node.name)[:60]}"
     hdfs_writer.mkdirs(path)
     return path
@@ -41,7 +40,7 @@ def top(hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def spooling(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One spool for all tests, where the Java child is compiled once."""
+    """A spool shared by all tests, so that the Java child is compiled only once."""
     directory = tmp_path_factory.getbasetemp() / "hdfs-spool"
     directory.mkdir(exist_ok=True)
     return directory
@@ -49,7 +48,7 @@ def spooling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def extractor(hdfs: Hadoop, top: str, spooling: Path) -> Hdfs:
-    """The extractor, confined to the test's directory, of the test's own source."""
+    """The extractor, restricted to the test's directory, with a separate source for each test."""
     source = replace(SOURCE, id=source_id("cluster", top))
     estate = Estate("cluster", (source,), spool=str(spooling))
     directory = str(hdfs.configuration_directory)
@@ -61,7 +60,7 @@ def follower(extractor: Hdfs) -> Follower:
     return Follower(extractor)
 
 
-# -- An image, then events ---------------------------------------------------------------------------------------------
+# -- An image, followed by events --------------------------------------------------------------------------------------
 
 
 def test_the_first_plan_reads_the_image_and_covers_everything_included(
@@ -304,12 +303,12 @@ def test_a_restored_namenode_is_read_completely(follower: Follower) -> None:
     assert {listing.as_of_ms for listing in run.listings} == {follower.now_ms}
 
 
-# -- Images from elsewhere, and bad ones -------------------------------------------------------------------------------
+# -- Images from elsewhere, and unusable images ------------------------------------------------------------------------
 
 
 @pytest.fixture
 def checkpoints(hdfs: Hadoop, tmp_path: Path) -> Path:
-    """A standby's checkpoint directory."""
+    """A checkpoint directory like that of a standby NameNode."""
     hdfs.save_namespace()
     directory = tmp_path / "checkpoints"
     shutil.copytree(hdfs.name_directory(), directory / "current")
@@ -401,14 +400,14 @@ def test_an_image_split_may_be_read_again(follower: Follower, hdfs: Hadoop) -> N
     assert [one for one in again if isinstance(one, PartSplit)] == parts
     assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID, ACCESSES]
     (listing,) = (one for one in follower.hdfs.read(parts[0]) if not isinstance(one, DescribeSplit))
-    assert len(listing.paths) == 3  # type: ignore[union-attr]  # a listing is all that a part without sidecars has
+    assert len(listing.paths) == 3  # a part without sidecars has only a listing
 
 
 # -- Permissions -------------------------------------------------------------------------------------------------------
 
 
 class Forbidden(BaseHTTPRequestHandler):
-    """A NameNode's web server that refuses to give its image."""
+    """A NameNode's web server that refuses requests for its image."""
 
     def do_GET(self) -> None:
         self.send_error(403, "Only Namenode, Secondary Namenode, and administrators may access this servlet")
@@ -449,7 +448,8 @@ def test_a_user_without_events_reads_images(
     assert reject.place.endswith("/closed/f") and "alice may not" in reject.reason
     assert words_of(follower, f"{top}/open/f") == SAID
 
-    # Another user does not invalidate positions; one that may still follow events starts with the files hidden before.
+    # Changing the user keeps the saved positions. A user that may follow events starts with a complete plan, which
+    # includes the files hidden from alice.
     follower.hdfs = replace(follower.hdfs, user="")
     assert "it is the first" in follower.run().plan.note
     assert words_of(follower, f"{top}/closed/f") == SAID

@@ -1,4 +1,4 @@
-"""HDFS through Hadoop's own client: a real NameNode and DataNode, accessed by the Java child."""
+"""HDFS through Hadoop's own client: the Java child accesses a real NameNode and DataNode."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.services.hdfs import Writer
 
 @pytest.fixture(scope="session")
 def cache(hadoop_jars: Path) -> Path:
-    """Directory that keeps compiled programs between sessions."""
+    """Directory where compiled programs are kept for later sessions."""
     return hadoop_jars.parent / "hadoop-launcher"
 
 
@@ -51,7 +51,6 @@ def client(address: HdfsAddress) -> HdfsClient:
 
 @pytest.fixture
 def directory(hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
-    """A directory of the test's own."""
     path = f"/client/{request.node.name[:60]}"
     hdfs_writer.mkdirs(path)
     return path
@@ -62,7 +61,7 @@ def as_user(address: HdfsAddress, user: str) -> HdfsClient:
 
 
 def kinds(client: HdfsClient, after: int, below: str) -> list[tuple[str, str, str]]:
-    """Kind, path and target of all events below a directory, as names in it."""
+    """(kind, path, target) of all events below a directory; paths and targets are relative to the directory."""
     return [
         (event.kind, event.path.removeprefix(below + "/"), event.to.removeprefix(below + "/"))
         for event in client.events(after)
@@ -469,7 +468,9 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @pytest.fixture
 def web(address: HdfsAddress) -> Iterator[Callable[[Answer], HdfsClient]]:
-    """Clients of NameNodes' web servers that answer image requests as a test says."""
+    """Function that returns a client of fake NameNode web servers. Each server responds to image requests with one of
+    the given answers.
+    """
     servers: list[ThreadingHTTPServer] = []
 
     def serve(*answers: Answer) -> HdfsClient:

@@ -1,4 +1,6 @@
-"""A position belongs to one namespace and one history: any other is noticed, and read as a whole."""
+"""A position is valid for one namespace and one history only. If either differs, the source notices and reads the
+complete image.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ SOURCE = Source(source_id("cluster", "continued"), HDFS, "HDFS", "cluster", ("hd
 
 
 class Estranged:
-    """An HDFS that can be formatted and restored, and a source that follows it."""
+    """An HDFS that can be formatted and restored from a copy, and a source that follows it."""
 
     def __init__(self, hadoop: Hadoop, cache: Path, spool: Path) -> None:
         self.hadoop, self._cache = hadoop, cache
@@ -51,7 +53,9 @@ class Estranged:
         self.follower = Follower(self.hdfs)
 
     def restart(self) -> None:
-        """Restarts the NameNode after a stop, and the clients, whose connections are gone."""
+        """Start the stopped NameNode, and stop the clients, whose connections are broken; they are started again when
+        needed.
+        """
         self.hadoop.start()
         self._client.stop()
         hdfs(self.hdfs._address).stop()
@@ -61,7 +65,7 @@ class Estranged:
         hdfs(self.hdfs._address).stop()
 
     def write(self, *paths: str) -> None:
-        """Makes directories, each in its own transaction."""
+        """Make directories, each in a transaction of its own."""
         with Writer(self.hadoop, self._cache) as writer:
             for path in paths:
                 writer.mkdirs(path)
@@ -71,11 +75,10 @@ class Estranged:
             self.follower.run()
 
     def newest(self) -> int:
-        """The NameNode's newest transaction."""
         return self._client.transaction()
 
     def grow_to(self, transaction: int) -> None:
-        """Makes changes that differ from the earlier ones, until the NameNode is at this transaction."""
+        """Make changes that differ from all earlier ones, until the NameNode has reached this transaction id."""
         count = transaction - self.newest()
         assert count > 0
         self.write(*(f"/other{number}" for number in range(count)))
@@ -163,7 +166,7 @@ def test_a_restarted_namenode_is_followed_without_a_complete_reading(estranged: 
 
 
 class Checkpoints:
-    """A directory of checkpoints, and a source that reads nothing else."""
+    """A directory of checkpoints, and a source that reads only these images."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "current"
@@ -173,7 +176,7 @@ class Checkpoints:
         self.follower = Follower(replace(hdfs, sidecars=False))
 
     def write(self, transaction: int, path: str, *, namespace_id: int = 1, version: str = "") -> None:
-        """Replaces the image; writes the ids into VERSION if ``version`` has them."""
+        """Replace the image, and write a VERSION file with the contents ``version`` unless that is empty."""
         for each in self.directory.iterdir():
             each.unlink()
         tree = Tree(transaction_id=transaction, namespace_id=namespace_id)
@@ -245,7 +248,7 @@ def test_an_image_file_of_another_namespace_than_the_namenodes_is_refused(
         estranged.follower.run()
 
 
-# -- The parts ---------------------------------------------------------------------------------------------------------
+# -- Components --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Damaged images through the pipeline: the run fails with the error and its place, and nothing is flagged deleted."""
+"""Damaged images in the pipeline: the run fails with the error and its location, and no file is flagged deleted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOUR_MS = 3_600_000
 
 
 class Checkpoints:
-    """A standby's directory of checkpoints, and a source that reads the newest one in each run."""
+    """A standby's directory of checkpoints, and a source whose runs each read the newest checkpoint."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr, self.folder = solr, folder / "current"
@@ -40,7 +40,7 @@ class Checkpoints:
         return self.now_ms
 
     def image(self, transaction: int, *without: str) -> tuple[Tree, Path]:
-        """A checkpoint of thirty files in three directories."""
+        """Write a checkpoint of thirty files in three directories, except the paths in ``without``."""
         tree = Tree(transaction_id=transaction)
         for at in range(30):
             if (path := f"/data/d{at % 3}/f{at}") not in without:
@@ -48,7 +48,6 @@ class Checkpoints:
         return tree, tree.write(self.folder / f"fsimage_{transaction:019}")
 
     def run(self, image: Path | None = None) -> RunRecord:
-        """Reads this image, or the newest one."""
         self.now_ms += HOUR_MS
         return self.pipeline.run(EXTRACTORS["hdfs"], replace(self.hdfs, image=str(image or self.folder)))
 
@@ -78,7 +77,7 @@ def cut_off_with_its_sum(image: Path, _tree: Tree) -> None:
 
 
 def of_another_time(image: Path, _tree: Tree) -> None:
-    """Changes one byte in the middle, which no other check can detect."""
+    """Change one byte of a file name, which only the checksum detects."""
     content = bytearray(image.read_bytes())
     content[content.index(b"f7")] ^= 1
     image.write_bytes(content)
@@ -123,7 +122,8 @@ def test_a_damaged_image_fails_its_run_and_deletes_nothing(checkpoints: Checkpoi
     for damage, reason in DAMAGES:
         tree, image = checkpoints.image(200, "/data/d0/f0")
         damage(image, tree)
-        # The newest image of a directory is the newest complete one; one without its checksum must be named.
+        # A directory's newest image is the newest one that is complete. An image without its checksum is not complete,
+        # so it must be named in the settings.
         named = not image.with_name(f"{image.name}.md5").exists()
         failed = checkpoints.run(image if named else None)
         text = " ".join((failed.error, *failed.failures))

@@ -1,4 +1,4 @@
-"""Two NameNodes of one nameservice: following continues seamlessly with the other one after a failover."""
+"""A nameservice with two NameNodes: after a failover, following continues on the other NameNode without a gap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_failover_between_two_runs_loses_no_event(tmp_path: Path, hadoop_jars:
             pair.url, configuration_directory=str(pair.configuration_directory), cache=str(cache)
         )
         client = HdfsClient(by_directory)
-        # One gets its NameNodes from the configuration directory, the other from its settings.
+        # The client finds the NameNodes through the configuration directory, the follower through its settings.
         estate = Estate("cluster", (SOURCE,), spool=str(tmp_path / "spool"))
         follower = Follower(Hdfs(SOURCE, estate, pair.url, namenodes=pair.namenodes, http=pair.http))
         writer.create("/f", b"1")

@@ -1,4 +1,4 @@
-"""Path filters: they select the same paths in Python, in an Arrow column, and on tree paths."""
+"""Path filters select the same paths as Python code, on an Arrow column, and on paths in the tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAKEN, LEFT_OUT = True, False
 
 
 def in_arrow(filters: Filters, path: str) -> bool:
-    """Tests a path as in a column of an image."""
+    """Whether the filters accept a path, tested as in a column of an image."""
     paths = pa.array([path])
     included = pc.match_substring_regex(paths, f"^{filters.included}$")[0].as_py()
     excluded = pc.match_substring_regex(paths, f"^{filters.excluded}$")[0].as_py()
@@ -25,7 +25,7 @@ def in_arrow(filters: Filters, path: str) -> bool:
 
 
 def in_tree(filters: Filters, path: str) -> bool:
-    """Tests a path as `Covered` does."""
+    """Whether the filters accept a path, tested as `Covered` tests it."""
     return not filters.matching or re.fullmatch(filters.matching, path.replace("%", "%25")) is not None
 
 

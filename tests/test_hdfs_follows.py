@@ -1,4 +1,6 @@
-"""navlin follows a real NameNode: whatever happened, the index equals that of a fresh image, document by document."""
+"""navlin follows a real NameNode: after any events, the index equals one built from a fresh image, document by
+document.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.che
 
 @pytest.fixture(scope="module")
 def forgetful(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
-    """An HDFS that deletes its edits as soon as an image contains them."""
+    """An HDFS that deletes edits as soon as they are part of an image."""
     cache = hadoop_jars.parent / "hadoop-launcher"
     directory = tmp_path_factory.mktemp("forgetful")
     with Hadoop(directory, hadoop_jars, cache=cache, settings=FORGETFUL) as running:
@@ -48,7 +50,7 @@ def estate(
     spark: Callable[[], SparkSession],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[HdfsEstate]:
-    """One source for all tests, so that not each of them begins with an image: tests begin with `caught_up`."""
+    """One source for all tests, so that only the first test starts with an image. Each test begins with `caught_up`."""
     directory = str(forgetful.configuration_directory)
     settings = {"url": forgetful.url, "hadoop_configuration_directory": directory}
     with Solr(solr_server.start()) as solr:
@@ -62,14 +64,14 @@ def follow(estate: HdfsEstate) -> RunRecord:
 
 
 def caught_up(estate: HdfsEstate) -> RunRecord:
-    """Follows until nothing is left; returns the last record, of an idle run."""
+    """Follow until nothing is left, and return the record of the last run, which is idle."""
     while (record := follow(estate)).status is not Status.IDLE:
         pass
     return record
 
 
 def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
-    """Makes changes that can no longer be followed: twice, so that edits not yet followed are deleted."""
+    """Make changes twice, saving the namespace after each time, so that edits that are not yet followed are deleted."""
     for _ in range(2):
         happen()
         hadoop.roll_edits()
@@ -106,7 +108,7 @@ def follow_and_compare(
         assert killed.follow_until("link")[-1] == "link"
         estate.now_ms += 100_000
         follow(estate)
-        # Changes continue while it follows.
+        # Make more changes while navlin follows.
         meanwhile = threading.Thread(target=happening.do, args=(100,))
         meanwhile.start()
         while meanwhile.is_alive():
@@ -213,7 +215,7 @@ def test_only_changed_files_are_written(writer: Writer, estate: HdfsEstate) -> N
 
 
 def versions(estate: HdfsEstate) -> dict[str, int]:
-    """The version of each element's document."""
+    """Path → version of the document."""
     found = estate.solr.cursor(
         ELEMENTS, f"sourceId:{estate.extractor().source.id}", "fileSystemPath,_version_,type,identity"
     )

@@ -1,4 +1,6 @@
-"""A real HDFS with a real metastore: links from paths to their tables, and deletions with a directory."""
+"""A real HDFS with a real metastore: relations between paths and their tables, and the deletion of directories with
+their contents.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ MINUTE_MS, DAY_MS = 60_000, 86_400_000
 
 
 class Cluster:
-    """An HDFS, a metastore and Spark event logs, each confined to one test."""
+    """An HDFS, a metastore and Spark event logs, each restricted to one test."""
 
     def __init__(
         self,
@@ -96,7 +98,9 @@ class Cluster:
         return made
 
     def spark_writes(self, *paths: str) -> None:
-        """A separate application that reads ``landing`` and writes all of these."""
+        """Write the event log of a separate application that reads ``landing`` and writes ``paths``, and make these
+        directories.
+        """
         number = len(list(self.logs.iterdir())) + 1 if self.logs.exists() else 1
         landing = node("Scan json", location=f"InMemoryFileIndex(1 paths)[{self.url('landing')}]")
         reported = [
@@ -110,7 +114,7 @@ class Cluster:
             self.writer.mkdirs(f"{self.top}/{path}")
 
     def run(self, *names: str) -> None:
-        """Runs each of these sources once, a minute later."""
+        """Run each of these sources once, a minute after the previous call."""
         self.now_ms += MINUTE_MS
         for name in names:
             record = self.pipeline.run(EXTRACTORS[name], self.extractors[name])
@@ -120,7 +124,7 @@ class Cluster:
     # -- Contents of the index -------------------------------------------------------------------------------------------
 
     def lying(self) -> set[tuple[str, str]]:
-        """(table or partition, path) of the linker's relations, none of which may be unlinked."""
+        """(table or partition, path) of each relation that the linker added. Asserts that all of them are linked."""
         self.solr.commit(RELATIONS, soft=True)
         query = f"+rule:add_locations +endpoint1SourceId:{self.hive.id}"
         found = list(self.solr.cursor(RELATIONS, query, "*"))
@@ -134,7 +138,7 @@ class Cluster:
         }
 
     def paths(self, *, deleted: bool) -> set[str]:
-        """The files and directories in the index."""
+        """Files and directories in the index, relative to the test's top directory."""
         self.solr.commit(ELEMENTS, soft=True)
         query = f"+sourceId:{self.hdfs.id} +type:(FILE OR DIRECTORY) +deleted:{str(deleted).lower()}"
         found = self.solr.cursor(ELEMENTS, query, "fileSystemPath")
@@ -142,7 +146,7 @@ class Cluster:
         return {d["fileSystemPath"].removeprefix(inside) for d in found if inside in d["fileSystemPath"]}
 
     def contained(self) -> set[tuple[str, str]]:
-        """The PARENT_CHILD relations below the top."""
+        """(parent, child) of the PARENT_CHILD relations below the test's top directory."""
         self.solr.commit(RELATIONS, soft=True)
         query = f"+writer:{self.hdfs.id} +type:PARENT_CHILD"
         found = presented(self.solr, RELATIONS, self.solr.cursor(RELATIONS, query, "*"))
@@ -156,7 +160,7 @@ class Cluster:
         return {each.id for each in lineage(self.solr, start, Options()).nodes}
 
     def purge(self, *, deleted_files: bool) -> PurgeReport:
-        """Purges a day after the last event, everything until then."""
+        """Purge everything deleted until now, from a clock that is one day ahead."""
         now_ms = self.now_ms + DAY_MS
         me = Holder("here", 1, "today")
         return purge(
@@ -166,7 +170,7 @@ class Cluster:
             lives=lambda _: True,
             clock=lambda: now_ms + 1,
             deleted_files=deleted_files,
-            # Nothing here is that recent: a clock so far ahead is doubted.
+            # Accept a purge that would otherwise be blocked: nothing was modified lately, so the clock may be wrong.
             accepted=1_000,
         )
 
@@ -207,7 +211,7 @@ def test_a_path_belongs_to_the_table_or_partition_with_the_longest_location(
     cluster.create_table("inner_orders", "wh/orders/inner")
     moved = partition(orders, "1", location=cluster.url("archive/o1"))
     cluster.client.call(ADD_PARTITION, moved)
-    # Spark's own partitions are reduced to the directory above them, which is the location itself.
+    # Spark's own partition directories are reduced to the directory above them, here the table's location.
     inside = ("wh/orders/late", "wh/orders/inner/late", "archive/o1/late")
     cluster.spark_writes("wh/orders/ds=2", *inside, "archive/o2", "wh/orders_not")
     cluster.hadoop.save_namespace()
@@ -219,7 +223,8 @@ def test_a_path_belongs_to_the_table_or_partition_with_the_longest_location(
         ("inner_orders", "wh/orders/inner/late"),
         ("orders.ds=1", "archive/o1/late"),
     }
-    # From a path inside the location the table and its job are visible; from the table none of its own directories are.
+    # The lineage of a path inside the location shows the table and its job; the lineage of the table shows none of the
+    # directories.
     of_orders, landing = table_key(cluster.hive, cluster.database, "orders").identity, cluster.id("landing")
     for path in ("wh/orders", "wh/orders/late", "archive/o1/late"):
         assert cluster.drawn(cluster.id(path)) >= {of_orders, landing}
@@ -277,7 +282,8 @@ def test_a_deleted_directory_deletes_its_contents_and_a_purge_removes_the_rest_l
 
     report = cluster.purge(deleted_files=False)
 
-    # By Navigator's rule directories are purged, with the relations to their children; files only by navlin's own rule.
+    # Navigator's rule purges directories together with the relations to their children. Files are purged only by
+    # navlin's additional rule.
     stay = {"wh/orders", "out/daily"}
     files = {"gone/a", "gone/sub/deep/b", "kept/e", "wh/orders/f"}
     assert cluster.paths(deleted=True) == stay | files

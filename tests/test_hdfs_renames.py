@@ -1,4 +1,6 @@
-"""People's edits of files and directories follow them through renames, along with everything below."""
+"""User edits of files and directories follow renames, together with the edits of everything below the renamed
+directory.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from tests.test_renames import SWAP, Row, after, rows
 
 
 class Described:
-    """A directory of a test's own, followed from an image on; people edit its contents."""
+    """A directory used by one test only, followed from an image on, with user edits of its contents."""
 
     def __init__(self, estate: HdfsEstate, writer: Writer, top: str) -> None:
         self.estate, self.writer, self.top = estate, writer, top
@@ -31,7 +33,7 @@ class Described:
         return record
 
     def documents(self) -> dict[str, dict[str, object]]:
-        """Live documents by path below the directory."""
+        """Path relative to the directory → document, for files and directories that are not deleted."""
         self.estate.solr.commit(ELEMENTS, soft=True)
         query = f"sourceId:{self.estate.extractor().source.id} AND deleted:false AND type:(FILE OR DIRECTORY)"
         found = self.estate.solr.cursor(ELEMENTS, query, "identity,fileSystemPath,description,firstSeen")
@@ -78,7 +80,7 @@ def described(
 
 
 def do_and_compare(described: Described, every: list[Row]) -> None:
-    """Performs each row on three directories of its own, in one batch and split into two at each position."""
+    """Perform each row in separate directories: as one batch, and split into two batches at each position."""
     writer, top = described.writer, described.top
     cut = {f"t{at}x{k}": (row, k) for at, row in enumerate(every) for k in range(len(row))}
     for prefix, name in itertools.product(cut, "ab"):

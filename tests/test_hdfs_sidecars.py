@@ -1,4 +1,4 @@
-"""Sidecar files: their locations, and the fields taken from them."""
+"""Sidecar files: where they are found, and the fields read from them."""
 
 from __future__ import annotations
 

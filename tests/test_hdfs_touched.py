@@ -1,4 +1,6 @@
-"""Merged paths touched by events, compared with a model of a file system: reading those paths gives its current state."""
+"""Merging the paths that events touch, compared with a model of a file system: reading the merged paths must give the
+current state.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from navlin.model.tree import contains, parent_of
 
 
 def event(kind: str, path: str, to: str = "", *, directory: bool = False) -> Event:
-    """An event as the NameNode reports it."""
+    """An event as the NameNode reports it, with transaction id 0."""
     return Event(0, kind, path, to, directory)
 
 
@@ -31,7 +33,7 @@ def merged(*events: Event, takes: Callable[[str], bool] = lambda path: True) -> 
 CREATE, CLOSE, UNLINK, RENAME, METADATA = "CREATE", "CLOSE", "UNLINK", "RENAME", "METADATA"
 
 
-# -- One thing after another -------------------------------------------------------------------------------------------
+# -- One event after another -------------------------------------------------------------------------------------------
 
 
 def test_a_written_file_is_described_once_with_its_directory() -> None:
@@ -112,7 +114,7 @@ def test_a_sidecar_marks_its_target_as_changed(kind: str, sidecar: str, target: 
     assert target in list(merged(event(kind, sidecar)).described())
 
 
-# -- Against a model ---------------------------------------------------------------------------------------------------
+# -- Comparison with a model -------------------------------------------------------------------------------------------
 
 NAMES = ("a", "b", "c")
 PATHS = [
@@ -125,7 +127,9 @@ PATHS = [
 
 @dataclass
 class FileSystem:
-    """Directories and files by path; every change to one gives it a new stamp. Records the events."""
+    """A model of a file system. ``things`` maps each path to (whether it is a directory, stamp of its last change);
+    ``events`` has the events of all changes.
+    """
 
     things: dict[str, tuple[bool, int]] = field(default_factory=lambda: {"/": (True, 0)})
     events: list[Event] = field(default_factory=list)
@@ -182,7 +186,9 @@ class FileSystem:
 
 
 def follow(index: dict[str, tuple[bool, int]], there: FileSystem, touched: Touched, filters: Filters) -> None:
-    """The pipeline's result: paths read are up to date, paths covered but not read are gone."""
+    """Update the index as the pipeline does: a path that is read is updated, a path that is covered but not read is
+    removed.
+    """
     read = {path: there.things[path] for path in touched.described() if path in there.things}
     for top in touched.listed():
         read |= {
@@ -200,7 +206,8 @@ operations = st.lists(
         st.tuples(st.just("change"), st.sampled_from(PATHS)),
         st.tuples(st.just("remove"), st.sampled_from(PATHS)),
         st.tuples(st.just("rename"), st.sampled_from(PATHS), st.sampled_from(PATHS)),
-        # Follows all events except the last ones: it already sees changes not yet reported to it.
+        # Follow all events except the last ones. The state read may then include changes whose events are followed
+        # later.
         st.tuples(st.just("follow"), st.integers(0, 4)),
     ),
     min_size=10,

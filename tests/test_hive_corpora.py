@@ -1,6 +1,6 @@
-"""Lineage records written by Hive itself: each becomes records, with all its edges and no others.
+"""Lineage records written by Hive itself: each becomes records with exactly the expected edges.
 
-The expected edges are computed here from the records alone.
+The expected edges are computed here from Hive's records alone.
 """
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ VIEWS = {
         "cstring1": "a7",
     },
 }
-"""Names of views' columns by those of their queries, which are in Hive's records."""
+"""View → (column name in the view's query, as in Hive's records → column name in the view)."""
 
 
 def expected_edges(case: dict[str, Any]) -> set[ColumnEdge]:
-    """Edges of a view with column names use these names, whatever Hive calls the projections."""
+    """The edges of a record. For a view with a list of column names, edges use these names instead of those in Hive's
+    record.
+    """
     names = {vertex["id"]: vertex for vertex in case["lineage"]["vertices"]}
     writes = any("@" in output for output in case["outputs"])
 

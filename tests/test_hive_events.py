@@ -1,4 +1,4 @@
-"""Hive's lineage records, in every form found in its logs, through `plan` and `read`."""
+"""Hive's lineage records in every format found in its logs, through `plan` and `read`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def read(tmp_path: Path) -> Callable[..., Read]:
     return read_log
 
 
-# -- Results of a record -----------------------------------------------------------------------------------------------
+# -- The result of each record -----------------------------------------------------------------------------------------
 
 
 def test_a_statement_becomes_an_operation_with_sub_operations_and_an_execution(
@@ -239,7 +239,7 @@ def test_a_views_explicit_column_names_are_used(
 
 
 def of_view(text: str, *edges: str) -> Json:
-    """A record of a view with edges like ``c -> x, z``; a predicate is prefixed with a question mark."""
+    """A record of a view with edges such as ``c -> x, z``; the edge of a predicate starts with ``?``."""
     ends = [tuple(side.removeprefix("?").split(", ") for side in edge.split(" -> ")) for edge in edges]
     names = [[f"sales.t.{name}" for name in sources if name] for sources, _ in ends]
     targets = [[f"sales.v.{name}" for name in written] for _, written in ends]
@@ -460,7 +460,7 @@ LAYOUTS = {
     "CDH": f"{AT} org.apache.hadoop.hive.ql.hooks.LineageLogger: {THREAD}",
     "RFC 5424": '<14>1 2023-11-14T22:13:25Z h hs2 1 a [mdc@18060 class="hooks.LineageLogger" thread="T"] ',
 }
-"""Prefix of a record, by the vendor whose log layout Hive uses."""
+"""Maps each vendor's log layout to the text that precedes a record."""
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -589,7 +589,7 @@ def test_a_broken_part_is_rejected_and_the_rest_is_kept(read: Callable[..., Read
     assert got.covers == []
 
 
-# -- Following ---------------------------------------------------------------------------------------------------------
+# -- Following a log ---------------------------------------------------------------------------------------------------
 
 
 def test_a_partly_written_record_is_read_once_complete(tmp_path: Path) -> None:
@@ -598,7 +598,7 @@ def test_a_partly_written_record_is_read_once_complete(tmp_path: Path) -> None:
     hive = extractor(tmp_path)
     saved: dict[str, Any] = {}
     lines: list[int] = []
-    # Its lines arrive one by one.
+    # The lines of the record arrive one at a time.
     for cut in [at + 1 for at, char in enumerate(text) if char == "\n"]:
         log.write_text(json.dumps(record(user="before")) + "\n" + text[:cut])
         got = read_all(hive, hive.plan(Positions(saved, now_ms=0)))

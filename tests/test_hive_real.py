@@ -1,4 +1,4 @@
-"""Hive itself: records that its LineageLogger hook writes for real statements on a real metastore."""
+"""Records that the LineageLogger hook of a real Hive writes for statements on a real metastore."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_hive_reports_column_lineage(read: Read) -> None:
         f"PREDICATE shopping.orders.year -> {totals}",
         "PROJECTION shopping.totals.region -> shopping.v.r",
         "PROJECTION shopping.totals.total -> shopping.v.total",
-        # Hive names the targets as the query does.
+        # Hive names the target columns as the query does, not as the view does.
         "PROJECTION shopping.totals.region -> shopping.swapped.total",
         "PROJECTION shopping.totals.total -> shopping.swapped.region",
         "PROJECTION shopping.totals.region -> shopping.twice.a1, shopping.twice.a2",
@@ -67,10 +67,10 @@ def test_hive_reports_column_lineage(read: Read) -> None:
         "PROJECTION shopping.totals.total -> shopping.unordered.c2",
         "PROJECTION shopping.orders.region -> shopping.other.a",
         "PROJECTION shopping.orders.id -> shopping.other.b",
-        # Targets in a directory, and in a session's temporary table.
+        # The targets are in a directory and in a session's temporary table.
         "PROJECTION shopping.orders.region -> ",
         "PROJECTION shopping.orders.id -> ",
-        # Hive lists the table's columns as targets of the insert into the directory.
+        # Hive lists the columns of shopping.other as targets of the insert into the directory.
         "PROJECTION shopping.orders -> shopping.other",
     }
     assert read.rejects == []

@@ -1,4 +1,4 @@
-"""The metastore's extractor against a real Hive metastore."""
+"""The metastore extractor on a real Hive metastore."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ESTATE = Estate("cluster", (SOURCE, NAMENODE))
 
 @dataclass
 class Run:
-    """One plan and everything that reading it yielded."""
+    """A plan, and all splits and records read for it."""
 
     plan: Plan
     splits: list[Split] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def entities(self) -> dict[str, Entity]:
-        """By the readable end of their path, ``/DB/T/COLUMN``."""
+        """Maps the readable path ``/DB/T/COLUMN`` to an entity."""
         return {one.key.tree_path: one for one in self.records if isinstance(one, Entity)}
 
     def of(self, kind: EntityType) -> list[str]:
@@ -88,7 +88,7 @@ class Run:
         }
 
     def is_gone(self, path: str) -> bool:
-        """Whether a path that was known before counts as gone after this run."""
+        """Whether a previously known path counts as deleted after this run."""
         if path in self.entities or any(contains(reject.tree_path or "?", path) for reject in self.rejects):
             return False
         return any(_speaks_of(cover, path) for cover in self.covers)
@@ -112,7 +112,7 @@ def run(hms: HiveMetastore, positions: Positions | None = None) -> Run:
     done = Run(hms.plan(positions or Positions(now_ms=NOW_MS)))
     waiting = list(done.plan.splits)
     while waiting:
-        split: Split = pickle.loads(pickle.dumps(waiting.pop(0)))  # noqa: S301  # our own, as Spark does
+        split: Split = pickle.loads(pickle.dumps(waiting.pop(0)))  # noqa: S301  # pickled by this test, as Spark does
         done.splits.append(split)
         for record in hms.read(split):
             if isinstance(record, Split):
@@ -130,7 +130,7 @@ def client(metastore: Metastore) -> Iterator[Connection]:
 
 @pytest.fixture
 def databases(client: Connection, request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """Two databases of the test's own, ``t<number>_a`` and ``…_b``."""
+    """Two databases used by one test only, ``t<number>_a`` and ``t<number>_b``."""
     stem = f"t{crc32(request.node.name.encode())}"
     names = f"{stem}_a", f"{stem}_b"
     for name in names:
@@ -143,7 +143,7 @@ def databases(client: Connection, request: pytest.FixtureRequest) -> Iterator[tu
 
 @pytest.fixture
 def hms(metastore: Metastore, databases: tuple[str, str]) -> HiveMetastore:
-    """The extractor, confined to the test's databases."""
+    """The extractor, restricted to the test's databases."""
     return HiveMetastore(SOURCE, ESTATE, (metastore.uri,), databases=(f"{databases[0][:-2]}_*",))
 
 
@@ -432,12 +432,11 @@ def test_with_partitions_off_indexed_partitions_are_kept(
 
 
 def made_of(one: Table, columns: dict[str, str]) -> StorageDescriptor:
-    """A table's descriptor with other columns."""
     assert one.sd is not None
     return replace(one.sd, cols=[FieldSchema(name, kind) for name, kind in columns.items()])
 
 
-# -- Following the log -----------------------------------------------------------------------------------
+# -- Following the notification log ----------------------------------------------------------------------
 
 
 def test_a_quiet_plan_costs_two_calls_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
@@ -499,7 +498,7 @@ def test_a_long_log_is_read_in_pages(
     with Wire(metastore.port) as wire:
         second = run(replace(hms, uris=(wire.uri,)), first.saved())
 
-    # The newest event, the last followed event, and three pages.
+    # Requests for the newest event, the last followed event, and three pages.
     assert wire.calls.count("get_next_notification") == 2 + 3
     assert second.of(EntityType.TABLE) == names
     assert second.plan.note == ""
@@ -626,7 +625,7 @@ def test_a_complete_plan_also_reports_renames(
     assert second.entities[name_of(a, "sold")].renamed_from == table_key(SOURCE, a, "orders").identity
 
 
-# -- Gaps in the log -------------------------------------------------------------------------------------
+# -- Gaps in the notification log ------------------------------------------------------------------------
 
 
 def test_missing_events_cause_a_complete_plan(
@@ -638,8 +637,8 @@ def test_missing_events_cause_a_complete_plan(
     last = first.saved().values[EVENT_ID]
 
     def forget(sent: bytes) -> bytes:
-        # The client asks for the events after ``last``, and the metastore answers as if the first of them were cleaned
-        # up.
+        # The client asks for the events after ``last``. The changed request makes the metastore answer as if it had
+        # already removed the first of them.
         return (
             sent.replace(last.to_bytes(8), (last + 1).to_bytes(8))
             if b"get_next_notification" in sent
@@ -752,7 +751,8 @@ def test_without_a_notification_log_every_plan_is_complete(plain_metastore: Meta
 def test_a_metastore_that_stops_mid_listing_raises_and_covers_nothing(
     plain_metastore: Metastore,
 ) -> None:
-    # The second of three tables is requested before the first one is yielded, and may have arrived.
+    # With a batch size of 1, the second of three tables is requested before the first one is yielded, so the second may
+    # have arrived.
     hms = HiveMetastore(SOURCE, ESTATE, (plain_metastore.uri,), batch_size=1)
     plan = hms.plan(Positions(now_ms=NOW_MS))
     (split,) = (split for split in plan.splits if isinstance(split, TableSplit))
@@ -820,7 +820,7 @@ def test_a_metastore_that_no_longer_answers_raises(
 
     with Wire(metastore.port, lambda sent: b"" if b"get_table_objects" in sent else sent) as wire:
         silent = replace(hms, uris=(wire.uri,), call_timeout_s=0.1, batch_size=1)
-        # Planned with a longer timeout: only the reading must time out.
+        # The plan has a longer timeout, so that only the read times out.
         plan = replace(silent, call_timeout_s=60).plan(Positions())
         (split,) = (split for split in plan.splits if isinstance(split, TableSplit))
         with pytest.raises(MetastoreError, match="no answer within"):

@@ -1,4 +1,6 @@
-"""Tables as a metastore returns them: broken, odd, and from other metastores than the tests can start."""
+"""Tables as a metastore returns them: broken tables, unusual tables, and tables of metastore releases that the tests
+cannot start.
+"""
 
 from __future__ import annotations
 

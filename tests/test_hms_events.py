@@ -1,4 +1,4 @@
-"""Messages of a metastore's notification log, in every known form, and the merging of a round of them."""
+"""Messages of a metastore's notification log in every known format, and how the events of one poll are merged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SOLD = TableName("archive", "sold")
 def tagged(
     database: str, table: str, columns: dict[str, str], parameters: dict[str, str], **more: Any
 ) -> str:
-    """A table in TJSONProtocol, as a metastore writes it into a message."""
+    """A table as TJSONProtocol text, as a metastore writes it into a message."""
     listed = [{"1": {"str": name}, "2": {"str": kind}} for name, kind in columns.items()]
     return json.dumps(
         {
@@ -244,7 +244,7 @@ def test_a_gzipped_message_gives_the_same_change() -> None:
     torn = packed[: len(packed) // 2]
 
     assert parse_event(event("ALTER_TABLE", packed, SOLD, "gzip(json-2.0)")) == parse_event(plain)
-    # If unpacking fails, the event's own columns remain.
+    # If a message cannot be unpacked, only the database and table columns of the event are used.
     for broken in (torn, "é", '{"table": "é"}'):
         assert parse_event(event("ALTER_TABLE", broken, SOLD, "gzip(json-2.0)")) == TableAltered(SOLD)
 
@@ -272,8 +272,8 @@ def test_recorded_events_give_the_expected_changes(release: str) -> None:
         PartitionsChanged(SALES_SOLD, ("ds=a%2Fb",), dropped=True),
         TableCreated(DAILY),
         TableRenamed(DAILY, TableName("sales", "daily2"), 11, times_ms[11], view=True),
-        None,  # another catalog and its first database,
-        None,  # and one of the same name
+        None,  # databases of other catalogs,
+        None,  # even if one has the same name
         TableDropped(SALES_SOLD),
         TableDropped(TableName("sales", "daily2")),
         DatabaseChanged("sales", dropped=True),

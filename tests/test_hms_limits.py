@@ -1,5 +1,5 @@
-"""A real metastore with unusual contents: tens of thousands of partitions, thousands of columns, texts of a megabyte, and
-a notification log from which the metastore has removed the beginning.
+"""A real metastore with extreme contents: tens of thousands of partitions, thousands of columns, texts of a megabyte,
+and a notification log whose oldest events were already removed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ pytestmark = pytest.mark.services
 PARTITIONS = 20_000
 COLUMNS = 3_000
 COMMENT = "größe 表 " * 80_000
-"""Almost a megabyte."""
+"""A comment of almost a megabyte in UTF-8."""
 CLEANED_S = 300.0
-"""The metastore cleans its log once a minute."""
+"""Timeout for the removal of old events; the metastore cleans its log once a minute."""
 SAME = (
     "CREATE TABLE MORE (N INT)",
     "INSERT INTO MORE SELECT N FROM (SELECT ROW_NUMBER() OVER () AS N FROM SYS.SYSCOLUMNS A, SYS.SYSCOLUMNS B) AS ALL_ROWS"
@@ -50,7 +50,9 @@ SAME = (
     " FROM PARTITION_KEY_VALS, MORE",
     "DROP TABLE MORE",
 )
-"""More copies of the existing partition: a metastore on Derby would take some hours to add them."""
+"""SQL statements that copy the existing partition almost 20,000 times. Adding the partitions through a metastore on
+Derby would take hours.
+"""
 
 
 LONG_TEXTS = tuple(
@@ -63,7 +65,8 @@ LONG_TEXTS = tuple(
         "RENAME COLUMN {table}.LONG_VALUE TO {column}",
     )
 )
-"""Texts of any length, as in metastores on other databases: this one on Derby is limited to 4,000 and 32,700 characters.
+"""SQL statements that allow texts of any length, as other databases do. On Derby, metastores are limited to 4,000 and
+32,700 characters.
 """
 TEXT_OF = (
     "UPDATE TABLE_PARAMS SET PARAM_VALUE = ? WHERE PARAM_KEY = 'comment'"
@@ -100,7 +103,7 @@ def extractor(metastore: Metastore, tables: str) -> HiveMetastore:
 
 @contextmanager
 def database_of(metastore: Metastore) -> Iterator[Any]:
-    """The metastore's own database, while the metastore is down; it is restarted afterwards."""
+    """Stop the metastore, yield a connection to its database, and restart the metastore."""
     metastore.kill()
     gateway = start_jvm(
         {

@@ -1,4 +1,4 @@
-"""The metastore's extractor against a metastore on PostgreSQL: the tests of `test_hms` again."""
+"""The metastore extractor on a metastore with PostgreSQL: repeats the tests of `test_hms`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The metastore's extractor against later metastores: the tests of `test_hms` again, and their new features."""
+"""The metastore extractor on later Hive releases: repeats the tests of `test_hms`, and tests features that are new in
+these releases.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,14 @@ SHARED: dict[str, Callable[..., None]] = {
     for name, test in vars(test_hms).items()
     if name.startswith("test_") and {"hms", "client", "metastore"} & signature(test).parameters.keys()
 }
-# Hive 4 has only the newer calls.
+# Hive 4 has removed the older calls.
 del SHARED["test_a_server_without_newer_calls_is_still_read"]
 globals().update(SHARED)
 
 CAPABILITIES = ["HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTWRITE", "HIVEBUCKET2", "EXTWRITE"]
-"""Capabilities that a client needs to create these tests' tables. navlin claims none of them and reads all tables."""
+"""Client capabilities needed to create the tables of these tests. navlin claims none of them and still reads all
+tables.
+"""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -163,7 +167,7 @@ def test_another_catalog_is_a_separate_source(
 
 
 def replace_column(client: Connection, database: str, name: str) -> Table:
-    """An existing table with one column renamed."""
+    """An existing table with its second column renamed, not yet saved."""
     (as_it_is,) = client.tables(database, [name])
     assert as_it_is.sd is not None
     assert as_it_is.sd.cols is not None
@@ -175,7 +179,7 @@ def replace_column(client: Connection, database: str, name: str) -> Table:
 def silent_metastore(
     tmp_path: Path, metastore_jars: Path, request: pytest.FixtureRequest
 ) -> Iterator[LaterMetastore]:
-    """A metastore that shows its notification log to nobody, as by default."""
+    """A metastore that denies everyone access to its notification log, as Hive does by default."""
     release = RELEASES[request.param]
     jars = metastore_jars.with_name(release.jars)
     if not jars.is_dir():

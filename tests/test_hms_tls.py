@@ -1,4 +1,4 @@
-"""Thrift over TLS: a metastore is trusted by its certificate, and every other one is refused with a message."""
+"""Thrift over TLS: navlin trusts the metastore's certificate, and refuses every other certificate with a message."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SOURCE = Source(source_id("tls", "hive"), HIVE, "hive", "tls")
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """The metastore's certificate: for its address, not for ``localhost``."""
+    """The metastore's certificate, valid for 127.0.0.1 but not for ``localhost``."""
     return certificate(tmp_path_factory.mktemp("own"))
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate of somebody else."""
+    """A certificate of another server, valid for ``localhost`` and 127.0.0.1."""
     return certificate(tmp_path_factory.mktemp("other"), "dns:localhost,ip:127.0.0.1")
 
 
@@ -50,7 +50,9 @@ def source(port: int, ca_file: Path | str, *, host: str = "127.0.0.1") -> HiveMe
 
 @contextmanager
 def listening(context: ssl.SSLContext | None) -> Iterator[int]:
-    """The port of a server that speaks TLS with ``context``, or without one answers with a word and hangs up."""
+    """Yield the port of a server that speaks TLS with ``context``. Without a context, the server responds in plain HTTP
+    and closes the connection.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
@@ -132,7 +134,6 @@ def over_tls(
 
 
 def settings(own: Certificate) -> dict[str, str]:
-    """Settings with which a metastore speaks TLS."""
     return {
         "hive.metastore.use.SSL": "true",
         "hive.metastore.keystore.path": str(own.store),
@@ -161,7 +162,8 @@ def test_an_untrusted_real_metastore_is_reported(
 
 @pytest.mark.services
 def test_kerberos_works_over_tls(kdc: Kdc, kerberized: Metastore, own: Certificate) -> None:
-    # PySpark's metastore supports one or the other; later ones, and proxies in front of a metastore, support both.
+    # PySpark's metastore supports either TLS or Kerberos. Later metastores, and proxies in front of a metastore,
+    # support both.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(own.certificate, own.key)
     hms = asking(kerberized, kdc, kdc.keytab("navlin.keytab", "navlin"))
@@ -172,7 +174,7 @@ def test_kerberos_works_over_tls(kdc: Kdc, kerberized: Metastore, own: Certifica
 
 @contextmanager
 def before(target: int, context: ssl.SSLContext) -> Iterator[int]:
-    """The port of a TLS proxy that forwards everything to the port ``target`` in plain text."""
+    """Yield the port of a TLS proxy that forwards everything in plain text to the port ``target``."""
 
     def passing(from_: socket.socket, to: socket.socket) -> None:
         with suppress(OSError):

@@ -1,5 +1,5 @@
-"""On a foreign machine: odd paths, a site's Spark and Hadoop in the shell, no UTF-8, no localhost, a read-only home, and
-nobody who reads the output.
+"""navlin on an unfamiliar machine: unusual paths, environment variables of a site's Spark and Hadoop, no UTF-8,
+unresolvable localhost, a read-only home, and output that is not read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OF_A_SITE = {
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The shell's environment. Its Spark would write event logs, and its Python is another PySpark."""
+    """Environment variables of a site: its Spark writes event logs, and its PYTHONPATH contains another PySpark."""
     site, other = folder / "site", folder / "other" / "python"
     (other / "pyspark").mkdir(parents=True, exist_ok=True)
     (other / "pyspark" / "__init__.py").write_text("raise ImportError('another PySpark')\n")
@@ -64,7 +64,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def on_another_machine(folder: Path) -> tuple[str, ...]:
-    """Prefix for a command: it runs without a known localhost and with a read-only home."""
+    """Prefix of a command line: the command cannot resolve localhost, and its home directory is read-only."""
     if reason := full_disk.refused():
         pytest.skip(f"nothing can be mounted here: {reason}")
     (folder / "hosts").write_text(f"127.0.1.1 {socket.gethostname()}\n")
@@ -170,7 +170,7 @@ def test_only_network_options_of_java_are_kept(tmp_path: Path) -> None:
     assert path == ["", own, "/usr/lib/python3"]
 
 
-# -- Output read by nobody, or in part -------------------------------------------------------------------------------------
+# -- Output that is read partly or not at all ------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Impact of dropping or changing something: everything made from it, with the operations, by owner."""
+"""Impact of dropping or changing an entity: everything derived from it and the operations involved, grouped by owner."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def one(answer: Impact, name: str) -> Affected:
 
 
 def by_name(answer: Impact) -> dict[str, str]:
-    """Each affected entity: "data" if it contains the start's data, "decision" if the start only controls it."""
+    """Name of each affected entity → "data" if it contains data of the start, "decision" if the start only controls it."""
     return {
         each.node.name.removeprefix("db."): "data" if each.carries else "decision" for each in answer.affected
     }
@@ -202,7 +202,7 @@ def test_an_unknown_id_is_an_error(solr: Solr) -> None:
         impact(solr, "nobody")
 
 
-# -- Command, API, page --------------------------------------------------------------------------------------------------
+# -- Command, API and page -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""Lineage records written by Impala itself: each becomes records, with all its edges and no others.
+"""Lineage records written by Impala itself: each becomes records with exactly the expected edges.
 
-The expected edges are computed here from the records alone, and the yielded ones from the relations alone.
+The expected edges are computed here from Impala's records alone, the actual ones from the extracted relations alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_files(*directories: Path) -> list[Record]:
 
 
 def expected_edges(record: dict[str, Any]) -> set[ColumnEdge]:
-    """Every edge of a record: its type, and the columns (database, table, column) on either side."""
+    """Return (edge type, source columns, target columns) of each edge; a column is (database, table, column)."""
     vertices = {vertex["id"]: vertex for vertex in record["vertices"]}
 
     def columns(numbers: Iterable[int]) -> Ends:
@@ -100,7 +100,7 @@ def test_relations_are_exactly_the_edges_of_the_records(corpora: Path, tmp_path:
         edges[record["queryText"]] |= expected_edges(record)
         tables[record["queryText"]] |= folded(expected_edges(record))
     for text in edges:
-        # A literal that is only shown by a result's label flows from nowhere to nowhere.
+        # An edge from a literal to the label of a result column has no columns at all.
         between_columns = {edge for edge in edges[text] if edge[1] or edge[2]}
         assert set(yielded_edges(relations[text])) == between_columns, text
         assert yielded_tables(relations[text]) == tables[text], text

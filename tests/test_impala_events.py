@@ -1,4 +1,4 @@
-"""Impala's lineage log, in each of its historical forms, through `plan` and `read`."""
+"""Impala's lineage log in each of its historical formats, through `plan` and `read`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read(tmp_path: Path) -> Callable[..., Read]:
     return read_lines
 
 
-# -- eras -------------------------------------------------------------------------------------------------------------
+# -- Eras -------------------------------------------------------------------------------------------------------------
 
 
 def of_5_0() -> Json:
@@ -185,7 +185,7 @@ def test_a_planners_zero_query_id_does_not_identify_a_run(read: Callable[..., Re
     assert len({entity.key.identity for entity in got.of(EntityType.OPERATION_EXECUTION)}) == 2
 
 
-# -- results of a record ----------------------------------------------------------------------------------------------
+# -- The result of each record ----------------------------------------------------------------------------------------
 
 
 def test_an_operation_has_its_attributes_and_key(read: Callable[..., Read]) -> None:
@@ -279,7 +279,7 @@ def test_a_setting_chooses_between_two_metastores(
     assert claimed == {"HIVE-2", "IMPALA-1"}
 
 
-# -- quirks -----------------------------------------------------------------------------------------------------------
+# -- Quirks -----------------------------------------------------------------------------------------------------------
 
 
 def select() -> Json:
@@ -539,7 +539,7 @@ def test_unknown_keys_and_any_key_order_are_accepted(read: Callable[..., Read]) 
     assert read(dict(reversed(record.items()))).columns == read(of_5_0()).columns
 
 
-# -- broken records ---------------------------------------------------------------------------------------------------
+# -- Broken records ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -714,7 +714,7 @@ WHOLE = [era() for era in ERAS] + [
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A record of some era with missing keys, values of other types, and changed bytes."""
+    """A record of any era with some keys removed, values of other types, and changed bytes."""
     record = copy.deepcopy(draw(st.sampled_from(WHOLE)))
     for _ in range(draw(st.integers(0, 4))):
         inner: Any = record
@@ -752,7 +752,7 @@ def test_every_damaged_line_becomes_records_or_a_reject(
         json.dumps(dict(attributes)).encode()
 
 
-# -- following the files ----------------------------------------------------------------------------------------------
+# -- Following the files ----------------------------------------------------------------------------------------------
 
 
 def test_a_file_is_resumed_at_its_position_and_rotated_ones_are_found(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An index made by an earlier navlin, opened by this one; and one made by a later navlin."""
+"""Opening an index that an earlier navlin made, and one that a later navlin made."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def clock() -> int:
 
 @pytest.fixture(scope="module")
 def left_behind(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Path:
-    """The state directory of a navlin that recorded no version, stopped."""
+    """The state directory of a stopped navlin that was too old to record a schema version."""
     state = tmp_path_factory.mktemp("old") / "state"
     old_index.make_old_home(state, solr_jars)
     return state
@@ -93,7 +93,7 @@ def navlin(file: Path, *arguments: str) -> Result:
 
 
 def documents_now() -> old_index.Index:
-    """The kept documents after an upgrade to the present version."""
+    """The documents of the old index, as an upgrade to the present version must leave them."""
     made = {
         (core, document["identity"]): upgraded(core, document, 1)
         for core in CORES
@@ -144,7 +144,7 @@ def test_an_old_index_is_upgraded_on_opening_and_answers_as_before(
 
 
 def assert_inheritance_is_computed(solr: Solr) -> None:
-    """Inheritance is computed for an old index as a whole, although nothing in it is marked as due."""
+    """Assert that inheritance is computed for the whole old index, although none of its documents is marked as due."""
     (report,) = solr.select(ELEMENTS, {"q": "+type:TABLE +originalName:board_report"})["response"]["docs"]
     origin = lineage(solr, report["identity"], Options(Direction.UPSTREAM)).nodes[-1]
     solr.add(ELEMENTS, [{"identity": origin.id, "tags": {"set": ["from before"]}}])
@@ -216,7 +216,7 @@ def test_an_index_without_edits_gets_their_core_on_opening(tmp_path: Path, solr_
     with before as server, Solr(server.address) as solr:
         solr.add(ELEMENTS, [{"identity": "kept"}])
         solr.commit(ELEMENTS, soft=False)
-        # As for a Solr that navlin does not run.
+        # Open the index without a server to manage, as navlin opens an external Solr.
         for _ in range(2):
             open_index(solr, None)
             assert solr.count(EDITS) == 0
@@ -282,7 +282,7 @@ def test_the_index_is_not_upgraded_while_another_navlin_runs_it(state: Path, sol
 
 @pytest.fixture
 def external(tmp_path: Path, solr_jars: Path) -> Iterator[Solr]:
-    """A single Solr that navlin does not run, with the old index; an administrator has installed the new schema."""
+    """A single external Solr with the old index, where an administrator has installed the new schema."""
     cache = solr_jars.parent / "solr-launcher"
     conf = Path(shutil.copytree(old_index.CONFIGURATION, tmp_path / "conf"))
     with (
@@ -297,7 +297,7 @@ def external(tmp_path: Path, solr_jars: Path) -> Iterator[Solr]:
 
 
 def cut_after(requests: int) -> Callable[[Call], bool]:
-    """Blocks everything after that many requests and answers."""
+    """Return a filter that passes this many requests and responses, then blocks all others."""
     left = requests
 
     def passes(_: Call) -> bool:
@@ -309,7 +309,9 @@ def cut_after(requests: int) -> Callable[[Call], bool]:
 
 
 def upgrade_with_cuts(solr: Solr) -> int:
-    """Repeats the upgrade, cut off one request or answer later each time, until it succeeds; returns the number of cuts."""
+    """Repeat the upgrade, each time cut off one request or response later, until it succeeds. Return the number of
+    interrupted upgrades.
+    """
     for cuts in range(400):
         with SolrProxy(solr.address, cut_after(cuts)) as between, Solr(between.address) as connected:
             try:
@@ -322,7 +324,7 @@ def upgrade_with_cuts(solr: Solr) -> int:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Upgrades as if the index were large: many batches, several ranges, frequent hard commits."""
+    """Upgrade as if the index were large: in many batches and several ranges, with frequent hard commits."""
     monkeypatch.setattr(schema_upgrade, "BATCH", 50)
     monkeypatch.setattr(schema_upgrade, "DURABLE_EVERY", 50)
     monkeypatch.setattr(schema_upgrade, "ONE_RANGE_DOCUMENTS", 300)
@@ -351,7 +353,8 @@ def test_an_upgrade_killed_at_random_is_completed(state: Path, solr_jars: Path) 
             process.communicate(timeout=rng.uniform(1, longest_s))
         except subprocess.TimeoutExpired:
             killed += 1
-            # Half of the times Solr is killed too, as systemd does; otherwise Solr ends by itself when it notices.
+            # Every second time, kill Solr too, as systemd does. Otherwise Solr stops by itself when it notices that
+            # navlin is gone.
             kill = os.killpg if killed % 2 else os.kill
             kill(process.pid, signal.SIGKILL)
             process.communicate()
@@ -378,7 +381,7 @@ def test_collections_are_replaced_through_aliases(
             then.setattr("navlin.index.cores.CONFIGSET", "navlin")
             create(solr, old_index.CONFIGURATION, shards=2)
         old_index.fill(solr)
-        solr.delete_ids(RUNS, ["schema"])  # the old navlin did not write it
+        solr.delete_ids(RUNS, ["schema"])  # the old navlin did not write a schema version
         solr.commit(RUNS, soft=False)
         for cuts in (20, 60):
             with (
@@ -399,7 +402,7 @@ def test_collections_are_replaced_through_aliases(
         }
 
 
-# -- Compared with an index from the same inputs --------------------------------------------------
+# -- Comparison with a new index of the same inputs -----------------------------------------------
 
 
 @pytest.mark.services
@@ -413,7 +416,7 @@ def test_the_upgraded_index_equals_a_new_index_of_the_same_inputs(
         with server_on(state, solr_jars) as server, Solr(server.address) as solr:
             open_index(solr, server)
             (tmp_path / "again").mkdir()
-            # Mended readers read everything again.
+            # The readers have been fixed since the old index was made, so they read everything again.
             Loader(solr, spark, tmp_path / "again").load_frozen(estate)
             kept = old_index.unstamped_index(solr)
         with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
@@ -421,20 +424,24 @@ def test_the_upgraded_index_equals_a_new_index_of_the_same_inputs(
             loader.load_frozen(estate)
             loader.load_scripted()
             made = old_index.unstamped_index(solr)
-    # Shortened: all of it is too much for a report.
+    # Show only five differences: all of them are too many for a report.
     assert dict(list(differing(kept, made).items())[:5]) == {}
 
 
 LATER = {*SUMS, "tp_executionId", "lastRead", "lastReadBy"}
-"""Fields that an upgraded index gets when its source is next read, or purged: the old index does not have them."""
+"""Fields that the old index does not have. An upgraded index gets them from the next read of the source, or from the
+next purge.
+"""
 
 
 READ_TWICE = {"sourceExtractIteration"}
-"""Counters of runs: the upgraded index counts the earlier ones too."""
+"""Counters of runs, which in the upgraded index include the earlier runs."""
 
 
 def differing(one: old_index.Index, other: old_index.Index) -> dict[Any, Any]:
-    """The fields that differ, by document, with both values; without `LATER`."""
+    """Map each document that differs to its differing fields, as name → (value, other value). Ignores `READ_TWICE`, and
+    fields in `LATER` that only ``other`` has.
+    """
     found = {}
     for key in one.keys() | other.keys():
         left, right = one.get(key) or {}, other.get(key) or {}

@@ -1,7 +1,7 @@
-"""navlin never queries a field that is not indexed: on a large index that reads everything.
+"""navlin never queries a field that is not indexed, because in a large index Solr would have to read every document.
 
-This is checked twice: on the requests that navlin sends while it searches, traverses, links, purges and reports; and on
-the requests that its code contains. The definition of a field comes from Solr itself, not from the schema file.
+The test checks the requests that navlin sends while it searches, traverses, links, purges and reports, and the query
+texts in the code. The definitions of fields come from Solr itself, not from the schema file.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from tests.support.query_estate import World
 
 REPOSITORY = Path(__file__).parents[1]
 CHECKED_ONE_BY_ONE = frozenset({"asOf"})
-"""Fields with only docValues: updated in place, they cannot be indexed. Purge compares them in the results of an indexed
-clause.
+"""Fields that have only docValues: they are updated in place, so they cannot be indexed. Purge compares them only in
+documents that match an indexed clause.
 """
 _IN_QUERY = re.compile(r"(?<![\\\w.])([A-Za-z_][\w.]*):")
 _IN_LOCAL_PARAMS = re.compile(r"\{![^}]*?\bf=['\"]?([A-Za-z_]\w*)")
@@ -53,7 +53,7 @@ _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 @dataclass
 class Asked:
-    """Fields of one core, and their use in requests."""
+    """(core, field) pairs used in requests, by kind of use."""
 
     searched: set[tuple[str, str]] = field(default_factory=set)
     sorted_or_counted: set[tuple[str, str]] = field(default_factory=set)
@@ -85,7 +85,7 @@ class Asked:
 
 
 def fields_of(query: str) -> set[str]:
-    """The fields that a query names; text between quotation marks is a value."""
+    """The fields that a query names. A colon inside quotation marks is ignored."""
     parsers = set(_IN_LOCAL_PARAMS.findall(query))
     if query.startswith(("{!term ", "{!terms ")):
         return parsers  # the rest are values
@@ -100,7 +100,7 @@ def _listed(value: Any) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
-    """Records everything that this process sends to Solr."""
+    """Record all queries that this process sends to Solr."""
     asking = Asked()
     ask = SolrSession.request
 
@@ -124,7 +124,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
 
 
 def definition(solr: Solr, name: str) -> dict[str, Any]:
-    """Solr's definition of a field, dynamic or not; {} if it does not exist."""
+    """Solr's definition of a field, static or dynamic; {} if the field does not exist."""
     url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
     answer = orjson.loads(
         solr.session.get(url, params={"fl": name, "showDefaults": "true", "includeDynamic": "true"}).content
@@ -190,7 +190,7 @@ def test_user_queries_use_only_indexed_fields(solr: Solr, asked: Asked) -> None:
         lineage(solr, start.identity, everything)
         show(solr, start.identity)
     for name in ("db.t", "db.t.a", "/indexed/t", "hdfs://indexed-questions/indexed/t", "gone"):
-        with contextlib.suppress(AmbiguousName):  # other tests have tables of that name
+        with contextlib.suppress(AmbiguousName):  # other tests have tables with that name
             entity_named(solr, name)
     for name in ("nothing_like_it", "/none/such"):
         with pytest.raises(UnknownName):
@@ -235,7 +235,7 @@ def test_navlins_own_work_uses_only_indexed_fields(solr: Solr, asked: Asked) -> 
 
 
 def texts_of(module: Path) -> Iterator[str]:
-    """The strings of a module except docstrings; of an f-string the fixed parts, with `0` for each placeholder."""
+    """Yield the strings in a module except docstrings. An f-string is yielded with `0` for each placeholder."""
     tree = ast.parse(module.read_text())
     statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     parts = {
@@ -256,7 +256,9 @@ def texts_of(module: Path) -> Iterator[str]:
 
 
 def test_no_query_text_in_the_code_uses_an_unindexed_field(solr: Solr) -> None:
-    """Words before a colon that are not fields are skipped: Solr refuses a query for a field that does not exist."""
+    """A word before a colon that is not a field of the schema is skipped, because Solr itself refuses a query for a
+    field that does not exist.
+    """
     url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
     fields = {
         each["name"]: each

@@ -1,4 +1,4 @@
-"""Inherited tags: everything that contains data of a tagged entity."""
+"""Inherited tags: the entities that contain data of a tagged entity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def world(solr: Solr) -> World:
 
 @pytest.fixture
 def tag(world: World) -> str:
-    """A tag that no other test uses."""
     return f"PII{world.name.replace('-', '')}x"
 
 
@@ -48,7 +47,7 @@ def ask(world: World, tag: str, **options: Any) -> dict[str, Inherited]:
 
 @pytest.fixture
 def chain(world: World, tag: str) -> World:
-    """people.email → daily.contact → report.who; people.region controls the first."""
+    """people.email → daily.contact → report.who; people.region controls the step from people to daily."""
     people, daily = world.table("people", "email", "region"), world.table("daily", "contact", "total")
     report = world.table("report", "who")
     world.operation(
@@ -156,7 +155,7 @@ def test_a_managed_property_is_inherited(chain: World, tag: str) -> None:
     "text", ["type:FIELD", "*:*", "gov.x:1 OR type:FIELD", "(a:b)", "{!terms f=type}a:b"]
 )
 def test_queries_other_than_for_a_property_are_refused(chain: World, text: str) -> None:
-    """Everything with the property is in memory at once, and all columns of an estate are too many."""
+    """All entities with the property are held in memory at once, and an estate has too many columns for that."""
     try:
         assert ask(chain, text) == {}
     except QueryError as error:
@@ -205,7 +204,7 @@ def test_inherited_tags_are_not_written_as_tags(chain: World, tag: str) -> None:
     assert chain.solr.count("nav_elements", f'tags:"{tag}"') == 1
 
 
-# -- Command, API, page --------------------------------------------------------------------------------------------------
+# -- Command, API and page -----------------------------------------------------------------------------------------------
 
 
 def test_the_command_prints_json_csv_and_trees(solr: Solr, tmp_path: Path, chain: World, tag: str) -> None:

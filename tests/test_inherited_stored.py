@@ -1,4 +1,4 @@
-"""Stored inheritance: the index always agrees with `navlin inherited`, whatever has happened."""
+"""Stored inheritance: after any event, the tags in the index equal those that `navlin inherited` computes."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ TAGS = ("PII", "gdpr")
 ANN = Author("ann", 1_790_000_000_000)
 Parts = Mapping[str, Iterable[str]]
 Inherits = dict[str, set[str]]
-"""Name → the inherited tags, in lowercase."""
+"""Entity name → inherited tags, in lowercase."""
 
 
 @dataclass
 class Estate:
-    """Tables a to e of one database, with columns x and y, and events. `happen` writes everything: a run of each source,
-    which is linked, and edits.
+    """Tables a to e of one database, each with columns x and y, and pending changes to them. `happen` writes the
+    changes, as linked runs of each source and as user edits.
     """
 
     world: World
@@ -64,7 +64,7 @@ class Estate:
     edits: dict[str, Words] = field(default_factory=dict)
 
     def key(self, name: str) -> Key:
-        """``a`` is a table, ``a.x`` its column, ``/p`` a path; any other name is a statement."""
+        """The key of ``a``, a table; ``a.x``, its column; ``/p``, a path; or any other name, a statement."""
         if name.startswith("/"):
             return self.world.path(f"/{self.database}{name}")
         if name in self.statements:
@@ -82,7 +82,7 @@ class Estate:
         self.gone += [(self.world.hive, self.key(name)) for name in (table, f"{table}.x", f"{table}.y")]
 
     def run(self, text: str, reads: str, writes: str, parts: Parts | None = None) -> None:
-        """A statement; ``parts`` maps output columns to their source columns."""
+        """Add a statement; ``parts`` maps output columns to their source columns."""
         world = self.world
         operation = world.operation(f"{self.database} {text}")
         flows = [world.flow(self.key(each), operation) for each in reads.split()]
@@ -126,11 +126,11 @@ class Estate:
 
 
 def nothing(*_: int) -> None:
-    """Reports nothing."""
+    """Ignore the progress."""
 
 
 def happen(*estates: Estate, progress: Callable[[int, int], None] = nothing) -> None:
-    """Writes the events of estates of one world, then computes the inheritance due."""
+    """Write the pending changes of estates in the same world, then compute the inheritance that is due."""
     world = estates[0].world
     put, gone = (
         defaultdict[Source, list[Entity | Relation]](list),
@@ -165,14 +165,14 @@ def purge(world: World, relations: Sequence[Relation]) -> None:
 
 
 def stored(solr: Solr) -> Inherits:
-    """Inherited tags in the index, by entity."""
+    """Inherited tags as stored in the index."""
     solr.commit(ELEMENTS, soft=True)
     found = solr.cursor(ELEMENTS, f"{INHERITED_TAG}:[* TO *]", "*")
     return {readable_name(each): {tag.casefold() for tag in each[INHERITED_TAG]} for each in found}
 
 
 def asked(solr: Solr) -> Inherits:
-    """The same, according to `navlin inherited`."""
+    """Inherited tags as `navlin inherited` computes them."""
     answer: Inherits = {}
     for tag in TAGS:
         for origin in inherited(solr, Word(tag)):
@@ -182,13 +182,13 @@ def asked(solr: Solr) -> Inherits:
 
 
 def of(estate: Estate, everything: Inherits) -> Inherits:
-    """The part about one estate, by its own names."""
+    """The entries for one estate, with the database removed from their names."""
     start = f"{estate.database}."
     return {name.removeprefix(start): tags for name, tags in everything.items() if name.startswith(start)}
 
 
 def emptied(solr: Solr) -> Solr:
-    """An empty index, marked as having no inheritance."""
+    """Empty the index, and mark its inheritance as computed."""
     for core in CORES:
         solr.client(core).delete(q="*:*")
         solr.commit(core, soft=True)
@@ -196,7 +196,7 @@ def emptied(solr: Solr) -> Solr:
     return solr
 
 
-# -- One by one ----------------------------------------------------------------------------------------------------------
+# -- One case at a time --------------------------------------------------------------------------------------------------
 
 BC: Inherits = {"b.x": {"pii"}, "c.x": {"pii"}}
 Happens = Callable[[Estate], None]
@@ -207,7 +207,7 @@ def c_from_b(estate: Estate) -> None:
 
 
 def chain(estate: Estate) -> None:
-    """a.x → b.x → c.x."""
+    """Create a.x → b.x → c.x."""
     estate.create(*"abcde")
     estate.run("b from a", "a", "b", {"b.x": ["a.x"]})
     c_from_b(estate)
@@ -287,13 +287,13 @@ TRUTHS: dict[str, tuple[tuple[Happens, ...], Inherits]] = {
         BC,
     ),
 }
-"""Events on a.x → b.x → c.x, with a.x tagged PII, and the resulting inheritance."""
+"""Case → (changes to a.x → b.x → c.x with a.x tagged PII, expected inheritance)."""
 
 
 @pytest.fixture(scope="module")
 def followed(private_server: EmbeddedSolr) -> dict[str, tuple[Inherits, Inherits]]:
-    """The stored inheritance and that of `navlin inherited`, after each case. All cases run together, in databases of
-    their own.
+    """Case → (stored inheritance, inheritance that `navlin inherited` computes). All cases run together, each in its
+    own database.
     """
     with Solr(private_server.start()) as solr:
         world = World(emptied(solr), "stored")
@@ -321,7 +321,7 @@ def test_stored_inheritance_follows_each_change(
     assert followed[what] == (expected, expected)
 
 
-# -- Random events -------------------------------------------------------------------------------------------------------
+# -- Random changes ------------------------------------------------------------------------------------------------------
 
 tables, columns = st.sampled_from("abcde"), st.sampled_from([f"{each}.{x}" for each in "abcde" for x in "xy"])
 paths = st.sampled_from(["/p", "/p/q", "/r"])
@@ -332,7 +332,7 @@ anything = st.one_of(tables, columns, paths, statements)
 
 @st.composite
 def running(draw: st.DrawFn) -> Happens:
-    """A statement that reads a table or a path and writes another, with or without columns."""
+    """A statement that reads a table or path and writes a table or path, with or without column lineage."""
     text, reads, writes = draw(statements), draw(st.one_of(tables, paths)), draw(st.one_of(tables, paths))
     parts: dict[str, list[str]] = {}
     if len(reads + writes) == 2 and draw(st.booleans()):
@@ -342,7 +342,7 @@ def running(draw: st.DrawFn) -> Happens:
 
 
 def named(what: str, *arguments: st.SearchStrategy[str]) -> st.SearchStrategy[Happens]:
-    """A strategy for the event ``what`` with these arguments."""
+    """A strategy for calls of the estate's method ``what`` with these arguments."""
     return st.tuples(*arguments).map(lambda given: lambda estate: getattr(estate, what)(*given))
 
 
@@ -449,7 +449,7 @@ def test_an_origin_with_unreadable_lineage_keeps_its_reach_and_blocks_no_other(
 
 
 def test_tags_unrelated_to_a_change_are_not_recomputed(private_solr: Solr) -> None:
-    """The cost depends on the change: one of two chains is extended."""
+    """The cost depends only on the changed chain: one of two chains is extended."""
     world = World(emptied(private_solr), "cost")
     one, other = Estate(world, "one"), Estate(world, "other")
     for estate in (one, other):
@@ -475,7 +475,7 @@ def test_tags_unrelated_to_a_change_are_not_recomputed(private_solr: Solr) -> No
 
 @pytest.mark.parametrize("core", [ELEMENTS, RUNS])
 def test_an_interrupted_update_is_completed_by_the_next(private_solr: Solr, core: str) -> None:
-    """Before entities are written, or between these and the stored reach."""
+    """The update is interrupted before it writes entities, or before it stores the ids that a tag reaches."""
     estate = Estate(World(emptied(private_solr), "cut"), "db")
     chain(estate)
     happen(estate)
@@ -541,7 +541,7 @@ def test_an_edit_during_the_computation_is_due_again(private_solr: Solr) -> None
     assert stored(private_solr) == {}
 
 
-# -- Command, API, page --------------------------------------------------------------------------------------------------
+# -- Command, API and page -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.services

@@ -1,4 +1,4 @@
-"""Sets of jars: a small repository of the test's own, over a real socket, fetched by the real Ivy."""
+"""Sets of jars: the real Ivy fetches them over a real socket from a small repository of the test."""
 
 import hashlib
 import os
@@ -26,7 +26,9 @@ NO_JAVA = "a Java that nobody has"
 
 @dataclass
 class Repository:
-    """A Maven repository on loopback. `answers` maps a path to its bytes; paths in `silent` are never answered."""
+    """A Maven repository on the loopback interface. `answers` maps a path to the bytes served; requests for paths in
+    `silent` get no response.
+    """
 
     url: str = ""
     answers: dict[str, bytes] = field(default_factory=dict)
@@ -35,7 +37,7 @@ class Repository:
     over: threading.Event = field(default_factory=threading.Event)
 
     def publish(self, name: str, revision: str, content: bytes) -> str:
-        """Adds an artifact; returns the path of its jar."""
+        """Add an artifact, and return the path of its jar."""
         stem = f"/org/example/{name}/{revision}/{name}-{revision}"
         self.answers[f"{stem}.jar"] = content
         self.answers[f"{stem}.pom"] = (
@@ -83,7 +85,9 @@ def repository() -> Iterator[Repository]:
 
 @pytest.fixture
 def sets(tmp_path: Path, repository: Repository) -> Path:
-    """The set "pair": alpha and beta, with the repository's checksums."""
+    """The directory of the jar set "pair", which consists of alpha and beta, with the checksums of the jars in the
+    repository.
+    """
     repository.publish("alpha", "1.0", ALPHA)
     repository.publish("beta", "2.1", BETA)
     directory = tmp_path / "sets"
@@ -108,7 +112,7 @@ def sets(tmp_path: Path, repository: Repository) -> Path:
 
 @dataclass
 class Fetching:
-    """Runs `fetch` for the set "pair", and records its reports and intended pauses."""
+    """Runs `fetch` for the jar set "pair". Records the reports, and the pauses instead of making them."""
 
     sets: Path
     into: Path
@@ -294,7 +298,7 @@ def test_progress_uses_one_line_on_a_terminal() -> None:
         with progress_on(terminal) as report:
             report("1 of 2")
             report("2 of 2")
-        # A terminal passes on its input in any number of pieces.
+        # A terminal may pass output on in any number of pieces.
         shown = b""
         while not shown.endswith(b"\n"):
             shown += os.read(leader, 1000)

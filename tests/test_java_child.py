@@ -1,4 +1,4 @@
-"""A child program of navlin, and the connection to it; here a shell takes the place of Java."""
+"""A child program of navlin and the connection to it; a shell script replaces Java."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_answer_dripping_byte_by_byte_times_out() -> None:
     with pytest.raises(TimeoutError):
         dripping.line()
 
-    # Otherwise it would continue forever.
+    # Without a limit, reading would continue forever.
     assert 1.5 < time.monotonic() - begun_s < 60
     dripping.end()
 

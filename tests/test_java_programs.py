@@ -1,4 +1,4 @@
-"""navlin's own Java programs: the first of their processes writes the class archive."""
+"""navlin's own Java programs: the first process of a program writes its class data archive."""
 
 from __future__ import annotations
 

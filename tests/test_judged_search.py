@@ -1,4 +1,4 @@
-"""Searches as people type them, each with its expected first results, over one estate (``tests/data/judged``)."""
+"""Searches as users type them, each with the results expected first, on one estate (``tests/data/judged``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JUDGED = [
     for file in ("search.json", "search_unseen.json")
     for each in json.loads((FOLDER / file).read_text(encoding="utf-8"))
 ]
-"""``search_unseen.json`` has the searches that nobody saw while the search was developed."""
+"""Expected results by search. The searches in ``search_unseen.json`` were unknown to the developers of the search."""
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
-"""Everything that navlin keeps from one reading to the next has a row here: its bound, the scope of the bound, the
-treatment of anything beyond it, and its visibility. Classes in positions are found in the syntax tree.
+"""Everything that navlin keeps from one read of a source to the next has a row here. A row states the bound, its scope,
+the treatment of anything beyond the bound, and where the state is visible.
+
+The syntax trees of the modules show which classes are stored in positions.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ from tests.test_layers import modules, tree_of
 
 @dataclass(frozen=True)
 class Row:
-    """One kept state. ``made`` are the places, as module and key, where its positions are made; ``classes`` are restored
-    from it; ``proved`` are the tests that exceed the bound.
+    """One kind of state. ``made`` lists the (module, key) pairs that create its positions; ``classes`` are the classes
+    restored from it; ``proved`` are the tests that exceed the bound.
     """
 
     bound: str
@@ -256,7 +258,7 @@ KEPT: Final[dict[str, Row]] = {
 }  # fmt: skip
 
 PASSES: Final = ("navlin.pipeline.reading", "raw(row['identity'])")
-"""Positions that a task has read, on their way to being saved."""
+"""The (module, key) that passes on the positions read by a task, so that they are saved."""
 NOT_KEPT: Final = frozenset(
     {
         "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
@@ -264,11 +266,13 @@ NOT_KEPT: Final = frozenset(
         "extractors.yarn.rest.RestAddress",
     }
 )  # fmt: skip
-"""Also made by key, but from answers of navlin's own children, from its own tables, and from matches."""
+"""Classes that the check also finds, although they are not part of saved state. They are made from responses of
+navlin's child processes, from navlin's own tables, or from regular expression matches.
+"""
 
 
 def kept_by(trees: dict[str, ast.Module]) -> tuple[set[tuple[str, str]], set[str]]:
-    """The places where positions are made, and the classes of their contents."""
+    """The (module, key) pairs that create positions, and the classes restored from positions."""
     made = {(name, key) for name, tree in trees.items() for key in positions_made(name, tree)}
     readers = ("extractors.", "navlin.pipeline.", "navlin.index.exports")
     return made, set(

@@ -1,4 +1,6 @@
-"""The pipeline on a YARN, and over an HDFS, that require tickets: Spark gets them from the keytab, and new ones in time."""
+"""The pipeline on a YARN and an HDFS that require Kerberos tickets: Spark gets tickets with the keytab, and renews them
+in time.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ krb5_conf = "{{krb5_conf}}"
 """
 TOKENS_RENEWED_S = 90
 TOKENS_LIVE_S = 2 * TOKENS_RENEWED_S
-"""Lifetime of Spark's tokens for HDFS; by default a day, and a week with renewals."""
+"""Maximum lifetime of HDFS delegation tokens in seconds. Hadoop's default is a week, with a renewal every day."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Kerberos: a metastore that requires tickets, with a real KDC. Logins from a keytab, for longer than a ticket's
+"""Kerberos with a real KDC and a metastore that requires tickets: logins from a keytab for longer than a ticket's
 lifetime, and error messages.
 """
 
@@ -56,7 +56,6 @@ def keytab(kdc: Kdc) -> Path:
 
 @pytest.fixture
 def hms(kdc: Kdc, kerberized: Metastore, keytab: Path) -> HiveMetastore:
-    """The source of the metastore that requires tickets."""
     return asking(kerberized, kdc, keytab)
 
 
@@ -120,7 +119,7 @@ def test_each_sasl_protection_level_is_supported(
         with connected(hms._address) as connection:
             assert connection._protocol.trans._conversation.layer == agreed
             connection.call(CREATE_TABLE, table("default", "protected"))
-            # Larger than the 64 KiB that SASL negotiates for a message.
+            # The name is larger than the 64 KiB that SASL negotiates for a message.
             assert connection.table_names("x" * 200_000) == []
 
         assert "/default/protected/id" in names(hms, hms.plan(Positions()).splits)
@@ -155,7 +154,7 @@ Wrong = Callable[[HiveMetastore, Kdc, Path], HiveMetastore]
 
 
 def another_key(hms: HiveMetastore, kdc: Kdc, folder: Path) -> HiveMetastore:
-    """A keytab of the principal with a key that the KDC does not have."""
+    """A source whose keytab contains a key unknown to the KDC."""
     with Kdc(folder / "other", folder / "jars") as other:
         return replace(hms, keytab=str(other.keytab("navlin.keytab", "navlin")))
 
@@ -199,7 +198,6 @@ WRONG: dict[str, tuple[Wrong, str]] = {
 
 @pytest.fixture
 def still_running() -> Iterator[ExitStack]:
-    """Entered contexts are closed at the end of the test."""
     with ExitStack() as stack:
         yield stack
 
@@ -220,11 +218,11 @@ def test_a_kerberos_error_is_reported_by_check_and_status(
         cases["clock"] = replace(
             hms, krb5_conf=str(moved.krb5_conf), keytab=str(moved.keytab("navlin.keytab", "navlin"))
         )
-    # Kerby calls it a wrong key; the KDCs of MIT and Microsoft name the clock.
+    # Kerby reports the clock difference as a wrong key; the KDCs of MIT and Microsoft name the clock.
     expected = {name: words for name, (_, words) in WRONG.items()} | {
         "clock": "differ by more than five minutes"
     }
-    # Two sources cannot have the same address, and this machine has many.
+    # Two sources may not share an address, so use a different loopback address for each.
     cases = {
         name: replace(each, uris=(each.uris[0].replace("127.0.0.1", f"127.0.0.{number}"),))
         for number, (name, each) in enumerate(cases.items(), 2)

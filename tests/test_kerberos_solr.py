@@ -1,4 +1,4 @@
-"""An operator's own Solr that requires tickets: a real Solr 8 with its Kerberos plugin, and a real KDC."""
+"""An external Solr that requires Kerberos tickets: a real Solr 8 with its Kerberos plugin, and a real KDC."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.services
 NAVLIN = f"navlin@{REALM}"
 TOKENS = {"solr.kerberos.cookie.domain": "", "solr.kerberos.token.valid": "1"}
-"""Cookies that a client also sends to ``localhost``, valid for one second."""
+"""Solr settings for cookies that clients also send to ``localhost`` and that are valid for one second."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def login(kdc: Kdc) -> Login:
 
 @pytest.fixture
 def ticketed(server: KerberizedSolr, login: Login) -> Iterator[Solr]:
-    """That Solr with navlin's cores, for a client with a keytab."""
+    """A client that logs in to `server` with a keytab, after creating navlin's cores there."""
     with Solr(server.address(login)) as solr:
         cores.create(solr, CONF / "solr")
         yield solr
@@ -92,7 +92,7 @@ def test_a_large_request_is_sent_once(ticketed: Solr, server: KerberizedSolr, lo
 def test_an_export_reaches_a_kerberized_server_and_fails_without_a_ticket(
     ticketed: Solr, login: Login
 ) -> None:
-    """Here the server is this Solr: an export sends JSON to any server."""
+    """Any server that accepts JSON will do, so this Solr is the target of the export."""
     what: dict[str, Any] = {"params": {"commit": "true"}, "headers": {"Content-Type": "application/json"}}
     path, body = f"/{RELATIONS}/update", b'[{"identity": "exported"}]'
     with closing(Connection(Address(ticketed.address.url, login=login))) as connection:
@@ -188,7 +188,6 @@ def test_a_ticket_expiring_during_a_run_is_replaced(
 
 @pytest.fixture
 def still_running() -> Iterator[ExitStack]:
-    """Entered contexts are closed at the end of the test."""
     with ExitStack() as stack:
         yield stack
 

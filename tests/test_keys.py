@@ -1,4 +1,6 @@
-"""Identities as Navigator published them, and keys that are the same for owners and claimants."""
+"""Identities as published for Navigator, and keys that are the same whether the owning source or another source makes
+them.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,7 @@ def test_a_relation_id_depends_on_type_ordered_ends_and_writer() -> None:
     assert stated not in {relation_id(*each) for each in others}
 
 
-# -- the source of a key -------------------------------------------------------------------------------------------
+# -- The source of a key -------------------------------------------------------------------------------------------
 
 
 def test_a_claim_resolves_to_the_source_serving_its_authority() -> None:
@@ -126,7 +128,7 @@ def test_a_granted_id_is_kept_when_a_source_takes_it_over() -> None:
     assert estate.serving(HIVE, "thrift://old:9083").id == "taken over"
 
 
-# -- paths in a source's tree ------------------------------------------------------------------------------------------
+# -- Paths in a source's tree ------------------------------------------------------------------------------------------
 
 
 def test_tree_paths_are_compared_by_component() -> None:

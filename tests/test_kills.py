@@ -1,4 +1,6 @@
-"""Killed anywhere and restarted, restored from an older copy, run twice: the same inputs make the same index."""
+"""navlin killed at any point and restarted, restored from an older copy, or run twice: the same inputs produce the same
+index.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 Point = Callable[[Call], bool]
 BATCH = 500
-"""More documents than any request of navlin has except a batch of records."""
+"""A number of documents that only a batch of records exceeds."""
 
 
 # -- Points just before or after the last request that arrives --------------------------------------------------------
@@ -76,7 +78,9 @@ def second_time(point: Point) -> Point:
 
 
 def written_not_committed() -> Point:
-    """A run commits twice: at its beginning, which covers writes left by others, and after its own writes."""
+    """Just before the second commit. A run commits twice: at its start, which covers writes left by other runs, and
+    after its own writes.
+    """
     return second_time(about_to_commit)
 
 
@@ -117,13 +121,13 @@ def all_done_but_the_lease(call: Call) -> bool:
 
 
 ALL = 2 * len(GENERATIONS)
-"""Two runs a generation, the metastore's and the engine's."""
+"""Number of runs: one of the metastore and one of the engine in each generation."""
 SMALL = 6
-"""The runs before those that write more than one batch."""
+"""Number of runs at the start that write no more than one batch."""
 
 
 def cuts() -> dict[int, Point]:
-    """The point at which each run is cut off."""
+    """Run number → the point where that run is cut off."""
     return {
         0: lease_taken,
         1: run_opened,
@@ -144,7 +148,7 @@ def cuts() -> dict[int, Point]:
 
 @dataclass(frozen=True)
 class Uninterrupted:
-    """The index made by undisturbed inputs. It was removed from Solr afterwards."""
+    """The index that the inputs produce without interruptions, which was then removed from Solr."""
 
     folder: Path
     cluster: str
@@ -170,7 +174,7 @@ def uninterrupted(
 
 @pytest.fixture
 def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninterrupted) -> Iterator[Played]:
-    """The same estate again, over an index without anything of it."""
+    """The estate of `uninterrupted` again, whose documents have been removed from the index."""
     estate = SmallEstate(solr, spark, uninterrupted.folder, cluster=uninterrupted.cluster)
     yield Played(estate)
     wipe(estate)
@@ -179,7 +183,7 @@ def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninte
 
 @pytest.mark.services
 def test_the_inputs_produce_every_kind_of_document(uninterrupted: Uninterrupted) -> None:
-    """Otherwise the comparisons below would compare little."""
+    """Otherwise the comparisons with this index would cover too little."""
     flagged = [d for d in uninterrupted.index.values() if d.get("deleted")]
     kinds = {
         core: sum(1 for of, _ in uninterrupted.index if of == core) for core in (ELEMENTS, RELATIONS, RUNS)
@@ -194,8 +198,8 @@ def test_the_inputs_produce_every_kind_of_document(uninterrupted: Uninterrupted)
 def play_with_cuts(
     solr: Solr, spark: Callable[[], SparkSession], folder: Path, cluster: str, points: Mapping[int, Point]
 ) -> list[int]:
-    """Runs the inputs. From its point on no request of a run reaches Solr, if the run gets that far; then the run is
-    repeated. Returns the runs that were cut off.
+    """Run the inputs. After the point given for a run, no request of that run reaches Solr, and the run is repeated.
+    Return the numbers of the runs that were cut off; a run that never reaches its point is not.
     """
     cut_off: list[int] = []
     dead = threading.Event()
@@ -292,7 +296,7 @@ KILLS: tuple[tuple[int, str | Point], ...] = (
     (10, committed_positions_not_saved),
     (11, positions_saved_run_record_not),
 )
-"""The run in which a process is killed, and the place: at the beginning of a step, or between two requests."""
+"""(run number, place where its process is killed). The place is the start of a step or a point between two requests."""
 
 
 @pytest.mark.services
@@ -336,7 +340,7 @@ def test_runs_killed_repeatedly_and_restarted_give_the_same_index(
             exit_code = None
             while exit_code != 0:
                 life = lives[-1]
-                # The next one starts its Spark meanwhile.
+                # The next process starts its Spark in the meantime.
                 lives.append(Life(uninterrupted.folder, life.number + 1))
                 proxy.passes = _dies_after(life, chance.randrange(150))
                 life.begin(proxy.address, uninterrupted.cluster)
@@ -376,8 +380,8 @@ def _dies_after(life: Life, requests: int) -> Callable[[Call], bool]:
 def test_uncommitted_writes_of_a_dead_run_are_seen_by_the_next(
     estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
 ) -> None:
-    """A table was written, but not committed, by a run that died; it is dropped before the next run, which must know
-    about it.
+    """A run wrote a table without committing and died. The table is dropped before the next run, which must therefore
+    know about it.
     """
     with (
         SolrProxy(solr.address) as proxy,

@@ -1,4 +1,4 @@
-"""Allowed imports. The layers are ordered; no module imports from a higher one."""
+"""Allowed imports: the layers are ordered, and no module imports from a higher layer."""
 
 from __future__ import annotations
 
@@ -99,17 +99,19 @@ MAY_IMPORT = {
         "navlin.files",
     },
 }
-"""Modules not listed here (the command line, the demo) are on top and may import all of these."""
+"""Layer → the layers that it may import. Modules not listed here (the command line, the demo) are at the top and may
+import all layers.
+"""
 
 ON_TOP = ("navlin.cli", "navlin.demo", "navlin.__main__")
 
 
 _LATE = re.compile(r"navlin[\w.]*:[\w.]+")
-"""How a module names a function of another one that it loads when it needs it."""
+"""Matches ``module:name``, with which a module names a function that it imports only when needed."""
 
 
 def layer_of(module: str) -> str | None:
-    """The layer of one of navlin's modules; None for others' modules."""
+    """The layer of a navlin module; None for a third-party module."""
     for layer in (*MAY_IMPORT, *ON_TOP):
         if module == layer or module.startswith(layer + "."):
             return layer
@@ -130,7 +132,7 @@ def tree_of(file: Path) -> ast.Module:
 
 @cache
 def imported(file: Path) -> tuple[str, ...]:
-    """Every module that a file imports, anywhere in it, and every package named in its importlib calls."""
+    """All modules that a file imports anywhere, and all packages named in its importlib calls."""
     return tuple(imports_in(tree_of(file)))
 
 
@@ -192,7 +194,7 @@ def test_only_pipeline_service_demo_and_linker_import_spark() -> None:
 
 
 def loaded_by(statement: str) -> set[str]:
-    """The top-level packages that a fresh process has loaded after a statement."""
+    """The top-level packages loaded in a new process after it executes ``statement``."""
     code = f"import sys\n{statement}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
@@ -218,7 +220,7 @@ def site_packages_at_start() -> set[str]:
 
 
 def test_extractors_load_without_spark_and_without_solr() -> None:
-    # Their parts may need Arrow; it is loaded at the first reading.
+    # Extractors may need Arrow, but import it only at the first read.
     loaded = loaded_by(
         "import pkgutil, importlib, extractors\n"
         "for each in pkgutil.iter_modules(extractors.__path__): importlib.import_module(f'extractors.{each.name}')"
@@ -240,11 +242,13 @@ REACHED_OTHERWISE = {
     "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }
-"""Definitions that no line of the product names, with the reason for their existence."""
+"""Definitions that the product's code does not use → the reason for their existence."""
 
 
 def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """The definitions in a module, except those registered by a decorator."""
+    """Yield (name, statement) of the definitions in a module, except those found otherwise, such as through a
+    decorator.
+    """
     for node in tree.body:
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -252,17 +256,17 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 if registered.isdisjoint({"extractor", "click.command", "click.group", "command.command"}):
                     yield name, node
             case ast.Assign(value=ast.Call(func=ast.Name(id="Question"))):
-                # All that are in `navlin.questions` are found there.
+                # All questions in `navlin.questions` are found through that module.
                 pass
             case ast.Assign(targets=[ast.Name(id="command")]):
-                # The command of a module of `navlin.cli`, found by the module's name.
+                # The command of a module in `navlin.cli` is found through the module's name.
                 pass
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name, node
 
 
 def attributes_of_modules(tree: ast.Module) -> Iterator[str]:
-    """Attributes of other modules that a module uses, under whatever alias."""
+    """Yield the full names of the attributes of other modules that a module uses, with aliases resolved."""
     called: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -274,7 +278,6 @@ def attributes_of_modules(tree: ast.Module) -> Iterator[str]:
 
 
 def loads_in(tree: ast.AST) -> Counter[str]:
-    """Number of reads of each name."""
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
     return Counter(node.id for node in nodes if isinstance(node.ctx, ast.Load))
 

@@ -1,15 +1,16 @@
-"""Users of a directory, against a real LDAP server.
+"""Users of an LDAP directory, tested on a real LDAP server.
 
-An attacker must not succeed with these attempts:
+An attacker must not succeed in any of these attempts:
 
-- to log in with an empty password, one that C reads as empty, or an empty name: servers take that for an anonymous bind;
-- to break out of a name into a filter or another DN; to log in as somebody else by another spelling of a name;
-- to log in as a local user of navlin (an administrator) by creating somebody of that name in the directory;
-- to get a password, or that of the bind account: through a server without TLS, with another certificate, by data injected
-  before TLS, by a referral to another server; from the log, or from an answer;
-- to block every thread of the process with a directory that does not answer; to lock accounts by one attempt that is sent
-  to several servers;
-- to stay logged in after leaving a group or the directory, or after the answer is too old.
+- to log in with an empty name, an empty password, or a password that a C program reads as empty, because servers take
+  an empty password for an anonymous bind;
+- to break out of a name into a filter or another DN, or to log in as another user by a different spelling of the name;
+- to log in as a local user of navlin, such as an administrator, by creating a user with that name in the directory;
+- to obtain a user's password or that of the bind account: through a server without TLS, with another certificate, by
+  data injected before TLS, by a referral to another server, from the log, or from a response;
+- to block all threads of the process with a directory that does not respond, or to lock accounts by one attempt that is
+  sent to several servers;
+- to stay logged in after leaving a group or the directory, or after the cached answer has expired.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ GROUPS: dict[str, Any] = {
 
 
 def section(ldap: LdapServer, **settings: Any) -> str:
-    """``[ldap]`` with an account that searches; a setting that is None is left out."""
+    """An ``[ldap]`` section whose account searches for users. A setting that is None is left out."""
     account = ldap.directory / "account.password"
     account.write_text(ACCOUNT_PASSWORD + "\n")
     given = {
@@ -93,12 +94,12 @@ PATTERN: dict[str, Any] = {
     "bind_password_file": None,
     "user_dn": f"uid={{name}},ou=people,{BASE}",
 }
-"""Settings without an account."""
+"""Settings for finding users by a DN pattern, without an account."""
 
 
 @pytest.fixture
 def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
-    """Makes a directory with these settings."""
+    """Function that makes a Directory with the given settings."""
 
     def made(**settings: Any) -> Directory:
         file = tmp_path / "navlin.toml"
@@ -112,7 +113,7 @@ def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
 
 
 def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role | str:
-    """The role, or the reason why there is none."""
+    """The user's role, or the reason why login is refused."""
     try:
         return directory.user(name, password).role
     except Stranger as error:
@@ -324,7 +325,9 @@ def test_passwords_are_sent_only_over_trusted_tls(
 
 @contextmanager
 def speaking_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
-    """A server at its own address, which answers each piece that it receives; also yields the list of all pieces."""
+    """Run a server that calls ``answer`` for each piece that it receives. Yield the server's address and the list of
+    all pieces.
+    """
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -418,13 +421,13 @@ def test_servers_are_tried_in_order_until_one_answers(
     with socket.create_server(("127.0.0.1", 0)) as listening:
         silent = f"ldaps://127.0.0.1:{listening.getsockname()[1]}"
         made = directory(urls=[silent, ldap.tls_url], timeout_s=5.0)
-        made.clock = lambda: 0.0  # for as long as this takes
+        made.clock = lambda: 0.0  # stop the clock of the directory
         assert role_of(made, "ann") is Role.ADMINISTRATOR
         listening.setblocking(False)
         listening.accept()[0].close()
         assert role_of(made, "ann") is Role.ADMINISTRATOR
         with pytest.raises(BlockingIOError):
-            listening.accept()  # a silent server is left alone for a while
+            listening.accept()  # the silent server is not tried again for some time
     ldap.asked()
     both = directory(urls=[ldap.tls_url, ldap.url])
     assert role_of(both, "ann", "wrong") == WRONG
@@ -481,7 +484,7 @@ def test_a_silent_directory_delays_no_local_user(ldap: LdapServer, solr: Solr, t
 
 
 class Clock:
-    """Epoch ms, moved by the test."""
+    """Clock in epoch ms, set by the test."""
 
     now_ms = NOW_MS
 

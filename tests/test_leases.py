@@ -1,4 +1,6 @@
-"""Leases on a real Solr: two holders, stopped processes, a Solr that goes away, and writes of a loser."""
+"""Leases on a real Solr: two holders, stopped processes, an unavailable Solr, and writes by a process that lost its
+lease.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,17 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 SHORT_S = 1.5
-"""The length of a lease that must expire. Nothing may be asserted about the time before that."""
+"""Length of a lease that must expire, in seconds. Tests may not assert anything about the time before it expires."""
 STOPPED_S = 4.0
-"""The same for a process that is stopped meanwhile: its timeout for Solr is a quarter of the length."""
+"""Length of a lease that must expire while its process is stopped, in seconds. The process's timeout for Solr is a
+quarter of the length.
+"""
 LONG_S = 120.0
-"""The length of a lease that must not expire, however busy the machine is."""
+"""Length of a lease that must not expire even on a busy machine, in seconds."""
 OFTEN = 1_200
-"""Renewals of a long one: ten a second."""
+"""Number of renewals within the length of a lease. With `LONG_S` this means ten per second."""
 PATIENT_S = 30.0
-"""Limit for watching a lease that is renewed that often: the watching ends with the first renewal."""
+"""Maximum time for watching a lease that is renewed that often; watching ends at the first renewal."""
 SOON_S = 240.0
 
 
@@ -121,7 +125,7 @@ def test_a_zombie_is_dead() -> None:
         assert not may_live(child)
 
 
-# -- Taking and giving back --------------------------------------------------------------------------------------------
+# -- Acquiring and releasing -------------------------------------------------------------------------------------------
 
 
 def test_taking_a_lease_raises_the_epoch_and_releasing_keeps_it(solr: Solr, name: str) -> None:
@@ -236,7 +240,7 @@ def test_only_one_of_several_concurrent_takers_gets_the_lease(solr: Solr, name: 
         looks = itertools.count()
 
         def lives(_: Holder) -> bool:
-            # None begins to wait after another has taken it.
+            # Let no thread begin to wait for expiry after another thread has acquired the lease.
             return next(looks) > 0 or together.wait(SOON_S) >= 0
 
         try:
@@ -256,7 +260,7 @@ def test_only_one_of_several_concurrent_takers_gets_the_lease(solr: Solr, name: 
     assert sorted(outcomes) == ["leased", "leased", "leased", "taken"]
 
 
-# -- Losing it ---------------------------------------------------------------------------------------------------------
+# -- Losing a lease ----------------------------------------------------------------------------------------------------
 
 
 def test_a_loser_is_stopped_at_once_and_does_not_release_the_winners_lease(solr: Solr, name: str) -> None:
@@ -330,7 +334,7 @@ def test_a_solr_outage_of_the_length_loses_the_lease(solr: Solr, name: str) -> N
         assert lost.wait(SOON_S)
         with pytest.raises(LeaseLost, match=r"could not be renewed for (\d+) s: Solr at") as found:
             held.check()
-        # Rounded, but at least the length.
+        # The reported time is rounded, but is not less than the length of the lease.
         assert int(re.findall(r"for (\d+) s", str(found.value))[0]) >= round(SHORT_S)
 
 
@@ -340,7 +344,7 @@ def test_a_lost_answer_loses_nothing(solr: Solr, name: str) -> None:
     def passes(call: Call) -> bool:
         if not (call.answered and call.documents):
             return True
-        # Every third write is applied, and its answer is lost.
+        # Every third write is applied, but its response is lost.
         if (number := next(answers)) > 12:
             enough.set()
         return number % 3 != 0
@@ -375,15 +379,15 @@ def test_an_error_in_the_run_releases_the_lease(solr: Solr, name: str) -> None:
     assert found.holder is None
 
 
-# -- Writes of a loser -------------------------------------------------------------------------------------------------
+# -- Writes after losing a lease ---------------------------------------------------------------------------------------
 
 
 def test_a_losers_record_is_refused_and_replaced_by_the_winners(solr: Solr, name: str) -> None:
     first = RunRecord("S", name, 1, Status.RUNNING, 1, version=-1)
     with lease(solr, name, length_s=3_600) as loser:
         opened = save_run_fenced(solr, replace(first, epoch=loser.epoch), loser.renew)
-        with lease(solr, name, length_s=3_600) as winner:  # this process may take over from itself
-            # A run that the loser failed to end is repeated under its number.
+        with lease(solr, name, length_s=3_600) as winner:  # this process may take a lease over from itself
+            # The loser could not end its run, so the winner repeats the run with the same number.
             again = replace(first, epoch=winner.epoch, version=opened.version)
             again = save_run_fenced(solr, again, winner.renew)
             with pytest.raises(RecordTaken):
@@ -420,7 +424,7 @@ def test_a_losers_positions_are_refused_and_replaced_by_the_winners(solr: Solr, 
             positions = [Position(key, value) for key, value in values.items()]
             save_positions(solr, name, "f", positions, before.values, outdated=outdated, fence=fence)
 
-        # Values that the winner has not written yet may still be written by a loser: they are true, and the winner
+        # A loser may still write values that the winner has not yet written: the values are true, and the winner
         # replaces them.
         save(loser, {"b": 2, "late": 2}, [])
         save(winner, {"a": 9, "b": 9, "late": 9, "gone": 9}, [])
@@ -438,7 +442,7 @@ def test_a_losers_positions_are_refused_and_replaced_by_the_winners(solr: Solr, 
     assert epochs == dict.fromkeys(after.values, 2)
 
 
-# -- Real processes ----------------------------------------------------------------------------------------------------
+# -- Separate processes ------------------------------------------------------------------------------------------------
 
 HOLDS = """
 import sys, time
@@ -461,7 +465,7 @@ with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=
 
 
 class Process:
-    """A process of its own that holds a lease; a line makes it continue."""
+    """A separate process that holds a lease and continues when it receives a line."""
 
     def __init__(self, solr: Solr, name: str, length_s: float, bridge: Path | None) -> None:
         host, path = (namespaces.HOST, [str(bridge)]) if bridge is not None else ((), [])
@@ -525,7 +529,7 @@ def test_a_stopped_process_keeps_a_lease_that_nobody_took(solr: Solr, name: str)
 def test_two_hosts_of_one_name_exclude_each_other_and_then_succeed(
     solr: Solr, name: str, tmp_path: Path
 ) -> None:
-    """Both are process 1 of a separate host, and cannot see each other."""
+    """Each process has process id 1 on a separate host, and cannot see the other."""
     if why := namespaces.refused():
         pytest.skip(why)
     path, port = tmp_path / "solr", urlsplit(solr.address.url).port
@@ -548,14 +552,14 @@ def test_two_hosts_of_one_name_exclude_each_other_and_then_succeed(
             assert third.read_line() == "held 2"
             third.popen.kill()
             third.popen.wait()
-            # Nobody can know here that it has ended.
+            # No other host can know that this process has ended.
             began_s = time.monotonic()
             with process(solr, name, SHORT_S, bridge=path) as fourth:
                 assert fourth.read_line() == "held 3"
                 assert time.monotonic() - began_s >= SHORT_S
 
 
-# -- A Solr of several shards ------------------------------------------------------------------------------------------
+# -- A Solr with several shards ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.services

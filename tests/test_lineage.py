@@ -1,4 +1,4 @@
-"""Lineage: the entities shown around a start, and those that are only passed through."""
+"""Lineage: the entities shown around a start, and those that are passed through without being shown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def short(name: str) -> str:
 
 
 def arrows(answer: Lineage, *, kinds: bool = False) -> set[str]:
-    """``a -> b``, or ``a ~> b`` for control flow; ``a = b`` for a table and its location."""
+    """``a -> b`` for data flow, ``a ~> b`` for control flow, ``a = b`` for a table and its location, ``a : b`` for
+    INSTANCE_OF.
+    """
     names = {node.id: short(node.name) for node in answer.nodes}
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>", "LOGICAL_PHYSICAL": "=", "INSTANCE_OF": ":"}
     return {f"{names[e.source]} {signs[e.type]} {names[e.target]}" for e in answer.edges}
@@ -64,7 +66,7 @@ def cuts(answer: Lineage) -> set[tuple[str, str, str]]:
 
 @pytest.fixture
 def merge(world: World) -> Key:
-    """temp_sample_07 was extracted and then dropped, temp_sample_08 never extracted."""
+    """temp_sample_07 was extracted and then dropped; temp_sample_08 was never extracted."""
     sample_07, sample_08 = (
         world.table("sample_07", "code", "salary"),
         world.table("sample_08", "code", "salary"),
@@ -472,7 +474,9 @@ def test_control_flow_through_a_deleted_table_stays_control_flow(world: World) -
 
 @pytest.fixture
 def sales(world: World) -> dict[str, Key]:
-    """total = orders.amount where customers.region; report.total = total.sum"""
+    """total.amount is written from orders.amount, filtered by customers.region and orders.customer; report.total is
+    written from total.amount.
+    """
     keys = {
         "orders": world.table("orders", "amount", "customer", "note"),
         "customers": world.table("customers", "id", "region"),
@@ -553,7 +557,7 @@ def test_a_column_has_a_lineage_of_columns(world: World, sales: dict[str, Key]) 
 
 
 def test_a_column_written_by_a_job_shows_its_contributing_tables(world: World) -> None:
-    """Its columns are unknown: the tables that it read contribute to every column that it wrote."""
+    """The job's columns are unknown, so each table that it read contributes to every column that it wrote."""
     a, b, c = world.table("a", "x"), world.table("b", "y"), world.table("c", "z")
     world.operation("job", [a], [b], engine=SPARK)
     world.operation("c from b", [b], [c], parts={"c.z": ["b.y"]})
@@ -606,7 +610,7 @@ def test_a_file_shows_its_table_even_if_no_job_named_it(world: World) -> None:
 
 
 def by_path(world: World, *, deleted: bool = False) -> dict[str, Key]:
-    """a -> job 1 -> /warehouse/t, the location of t; t -> job 2 -> c; /warehouse/t/ds=1 -> job 3 -> d"""
+    """Flows by path: a → job 1 → /warehouse/t, the location of t; t → job 2 → c; /warehouse/t/ds=1 → job 3 → d."""
     a, c, d = (world.table(name) for name in "acd")
     t = world.table("t", deleted=deleted)
     directory, inner = world.path("/warehouse/t"), world.path("/warehouse/t/ds=1")
@@ -644,7 +648,7 @@ def test_lineage_from_the_location_draws_both(world: World) -> None:
 
 
 def test_the_location_of_a_deleted_table_is_drawn_instead(world: World) -> None:
-    """If something flowed through it by its path: then it is shown in place of the table."""
+    """If something flowed through the table by its path, the location is shown in place of the table."""
     keys = by_path(world, deleted=True)
     assert arrows(ask(world, keys["c"])) == {"a -> /warehouse/t", "/warehouse/t -> c"}
     assert arrows(ask(world, keys["c"], deleted=True)) == {"a -> t", "t -> c"}
@@ -658,7 +662,7 @@ def test_a_path_without_a_table_is_drawn(world: World) -> None:
 
 
 def test_flows_through_a_partitions_location_are_those_of_its_table(world: World) -> None:
-    """Wherever the partition is located: below the table's location, or elsewhere."""
+    """This holds whether the partition is below the table's location or elsewhere."""
     t, c = world.table("t", partitionColNames=["ds"]), world.table("c")
     other = world.table("t_other", partitionColNames=["ds"])
     world.located(t, world.path("/warehouse/t"))
@@ -733,7 +737,7 @@ def test_location_hints_are_ignored_if_the_tables_source_gives_one(world: World)
 
 
 def star(world: World, count: int) -> Key:
-    """One table that ``count`` statements read, each writing a table of its own."""
+    """A table that is read by ``count`` statements; each statement writes a different table."""
     hub = world.table("hub")
     for number in range(count):
         world.operation(f"op {number}", [hub], [world.table(f"t{number:05}")])
@@ -771,7 +775,7 @@ def test_a_truncated_operation_next_to_a_column_is_reported(
 
 
 def test_a_heavy_neighbour_does_not_displace_the_others(world: World) -> None:
-    """More relations than one page holds: the heavy node is cut, the light one next to it is whole."""
+    """The heavy node has more relations than one page of results, so it is cut; the light node next to it is complete."""
     start, heavy, light, end = (world.table(name) for name in ("start", "heavy", "light", "end"))
     world.operation("fan", [start], [heavy, light])
     sink = world.table("sink")
@@ -803,7 +807,9 @@ def test_the_node_limit_is_shared_by_both_sides(world: World) -> None:
 def test_with_a_lower_limit_fewer_tables_are_shown_and_all_cuts_reported(
     world: World, max_nodes: int
 ) -> None:
-    """Deleted tables lead on when there is no room left, and the tables beyond them are those hidden."""
+    """If no room is left, traversal still continues through deleted tables, and the tables beyond them are reported as
+    hidden.
+    """
     start, near, gone = world.table("start"), world.table("near"), world.table("gone", deleted=True)
     last_gone = world.table("last_gone", deleted=True)
     world.operation("fan", [start], [near, gone, last_gone, world.named("never_captured")])
@@ -839,7 +845,7 @@ def test_columns_have_their_own_limit(world: World) -> None:
     assert all({each.source, each.target} <= shown for each in answer.edges)
 
 
-# -- The form of an answer -----------------------------------------------------------------------------------------------
+# -- The structure of an answer ------------------------------------------------------------------------------------------
 
 
 def test_the_json_form_lists_nodes_and_edges(world: World) -> None:

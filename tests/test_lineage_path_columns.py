@@ -1,4 +1,4 @@
-"""Columns of paths: the columns of the table located there, under another name."""
+"""A column of a path is a column of the table located there, under another name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def arrows(answer: Lineage) -> set[str]:
 
 
 def written_by_path_and_read_as_a_table(world: World, *, located: bool = True) -> Key:
-    """raw → (a job that writes /t by its path) → t, whose location is /t → report."""
+    """raw → a job that writes /t by path → t, whose location is /t → report."""
     raw, table, report = (
         world.table("raw", "a", "b"),
         world.table("t", "a", "total"),

@@ -1,4 +1,4 @@
-"""A path with data flow to or from it belongs to a table."""
+"""The linker's rule `add_locations`: a path with data flow is linked to the table whose location contains it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
 
 
 def lying(world: World, table: str | Key, path: str) -> Records:
-    """A table or partition as the metastore reports it, with its location."""
+    """A table or partition, and its location, as the metastore reports them."""
     key = world.table(table) if isinstance(table, str) else table
     return world.entity(key), world.location(key, world.path(path))
 
 
 def writing(world: World, *paths: str, kind: EntityType = EntityType.DIRECTORY) -> Records:
-    """A Spark job that writes to paths."""
     operation = world.operation("job " + " ".join(paths), source=world.spark)
     flows = (world.flow(operation, world.path(path, kind)) for path in paths)
     return world.entity(operation), *flows
@@ -208,7 +207,7 @@ def test_the_ends_of_a_sources_relation_are_not_rewritten(world: World) -> None:
 
 
 class TestChangingHands:
-    """Paths in a location follow it."""
+    """A path is linked to the table whose location contains it now, after locations of tables have changed."""
 
     def test_a_moved_table_loses_its_old_paths_and_gets_its_new_ones(self, world: World) -> None:
         table, old = lying(world, "s.orders", "/s/old")
@@ -276,7 +275,9 @@ class TestChangingHands:
 
 
 class TestHints:
-    """Engines report the location of a table that they met; its metastore knows better."""
+    """Engines report the locations of tables that they use; the location reported by a table's metastore takes
+    precedence.
+    """
 
     def test_a_hint_counts_until_the_tables_source_gives_a_location(self, world: World) -> None:
         world.link(world.put(world.impala, world.location(world.table("s.orders"), world.path("/s/hinted"))))
@@ -303,7 +304,7 @@ class TestHints:
 
 
 def story(world: World) -> list[tuple[str, Any, tuple[Any, ...]]]:
-    """Steps that leave something of every kind: (what, source, records)."""
+    """Steps as (action, source, records). Together they leave documents of every kind."""
     orders, at_old = lying(world, "s.orders", "/s/old")
     _, at_new = lying(world, "s.orders", "/s/new")
     temp, temp_at = lying(world, "s.temp", "/s/temp")

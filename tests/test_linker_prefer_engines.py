@@ -1,4 +1,4 @@
-"""A second report of a run is not a second run if its engine recorded it."""
+"""A run recorded by its engine and also reported by OpenLineage is kept once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ STARTED_MS, ENDED_MS = 1_000_000_000_123, 1_000_000_005_456
 
 
 class Doubled(World):
-    """A world in which a Spark event log and OpenLineage's agent report runs."""
+    """A world with a Spark event log and OpenLineage's agent, which both report runs."""
 
     def __init__(self, solr: Solr, cluster: str) -> None:
         super().__init__(solr, cluster)
-        # The index is shared, and an application has the same identity wherever it is named.
+        # The index is shared, and an application has one identity in all sources, so each test needs its own
+        # application id.
         self.application = f"application_{int(source_id(cluster, 'application')[:12], 16)}_0042"
         self.agent = Source(
             source_id(cluster, "OPENLINEAGE-1"), "SDK", "OPENLINEAGE-1", cluster, claimable=False
@@ -34,7 +35,7 @@ class Doubled(World):
     def run(
         self, source: Source, name: str, run: str, *, writes: bool = True, **when: Any
     ) -> tuple[Key, tuple[Entity | Relation, ...]]:
-        """An operation ``name`` with a part, and one run."""
+        """An operation ``name`` with one sub-operation and one run."""
         operation = self.operation(name, source=source)
         part, execution = self.part(operation, "x"), self.execution(operation, run)
         about = {
@@ -99,18 +100,18 @@ def test_linking_everything_gives_the_same_result(world: Doubled) -> None:
     ("engine", "report", "same"),
     [
         ({}, {}, True),
-        # The agent reports an end without a start, or the log was cut off.
+        # The agent reports only an end without a start, or the log was truncated.
         ({}, {"started": None}, True),
         ({"ended": None}, {}, True),
         ({"started": None, "ended": None}, {}, False),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS + 1}, False),
         ({}, {"jobId": "application_1_0043"}, False),
-        # An SQL execution inside another one, and another execution that ran meanwhile.
+        # An SQL execution nested in another one is the same run; one that only overlaps it is not.
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}, True),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS + 1, "operationType": "SQL_JOB"}, False),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "RDD_JOB"}, False),
         ({"jobId": None}, {"jobId": None}, False),
-        # The engine's record does not contain the outputs.
+        # The engine's record lacks the outputs.
         ({"writes": False}, {}, False),
         ({"writes": False}, {"writes": False}, True),
     ],
@@ -124,7 +125,8 @@ def test_equal_runs_are_recognized_by_times_and_application(
 
 
 def test_yarns_application_is_not_a_record_of_its_queries(world: Doubled) -> None:
-    # Impala's source represents any source that has executions with this id and does not record Spark's queries.
+    # Impala's source represents any source that has executions with this application id but does not record Spark's
+    # queries.
     _, of_application = world.run(world.impala, f"{world.cluster} application", "application", writes=False)
     within: dict[str, Any] = {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}
     world.link(world.put(world.impala, *of_application), world.report(writes=False, **within))

@@ -1,4 +1,4 @@
-"""Relations find their ends, whichever comes first, and give the reason if they do not."""
+"""Relations find their ends in whatever order both arrive, and record the reason if they do not."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_fields_of_others_survive_linking(world: World) -> None:
 
 
 class Interrupted(Solr):
-    """The real Solr, but somebody else writes just before our first write to the relations arrives."""
+    """A Solr where another process writes just before the test's first write to the relations arrives."""
 
     meanwhile: Callable[[], None] | None = None
 
@@ -247,7 +247,7 @@ def test_a_conflicting_write_is_repeated_on_the_new_version(world: World) -> Non
         world.solr.add(RELATIONS, [{**world.relation(world.impala, read), "up_reviewed": "yes"}])
 
     ours = World(Interrupted(world.solr.address), world.cluster)
-    ours.solr.meanwhile = describe  # type: ignore[attr-defined]  # it is an Interrupted
+    ours.solr.meanwhile = describe  # this Solr is an Interrupted
     ours.link(run)
 
     after = world.relation(world.impala, read)
@@ -361,7 +361,7 @@ def test_unlinked_relations_are_counted_by_reason_and_age(world: World) -> None:
     world.link(world.put(world.impala, *dropped))
     world.drop(world.impala, dropped[1])
 
-    # Withdrawn relations do not wait for anything.
+    # Withdrawn relations are not counted.
     assert counts() - before == {
         ("not in HIVE-1 yet", "under a week"): 1,
         ("not in HIVE-1 yet", "under an hour"): 1,

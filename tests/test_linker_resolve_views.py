@@ -1,4 +1,4 @@
-"""The lineage of a view, read from its text, if no engine recorded it."""
+"""The lineage of a view is parsed from its text if no engine has recorded it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
 
 
 def table(world: World, name: str, *columns: str, kind: EntityType = EntityType.TABLE) -> Records:
-    """A table as the metastore reports it, with its columns."""
     of_table = (
         world.entity(world.column(f"{name}.{column}"), {"columnIndex": at})
         for at, column in enumerate(columns)
@@ -40,21 +39,22 @@ def table(world: World, name: str, *columns: str, kind: EntityType = EntityType.
 def view(
     world: World, name: str, text: str, *columns: str, params: Mapping[str, str] | None = None
 ) -> Records:
-    """A view as the metastore reports it."""
     _, *of_view = table(world, name, *columns)
     attributes: dict[str, Any] = {"queryText": text, "params": json.dumps(params) if params else None}
     return world.entity(world.table(name, EntityType.VIEW), attributes), *of_view
 
 
 def created_by_impala(world: World, name: str) -> Records:
-    """Impala's record of a view's creation: it reads another table than the text."""
+    """Impala's record of the view's creation. It reads a different table than the view's text does."""
     operation = world.operation(f"create view {name}")
     made = world.flow(operation, world.table(name, EntityType.VIEW))
     return world.entity(operation), world.flow(world.table("s.told"), operation), made
 
 
 def found_flows(world: World) -> set[str]:
-    """The linker's relations of views: ``a -> b``, ``a ~> b`` for control flow; ``?`` if incomplete."""
+    """Relations that the linker added for views: ``a -> b`` for data flow, ``a ~> b`` for control flow, with a trailing
+    ``?`` if incomplete.
+    """
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>"}
     return {
         f"{each['endpoint1Name']} {signs[each['type']]} {each['endpoint2Name']}{'?' if each.get('incomplete') else ''}"
@@ -305,7 +305,7 @@ def test_a_view_gives_the_reason_for_its_incompleteness(world: World) -> None:
         for at, name in enumerate(REASONS)
     }
     assert reasons == {name: reason for name, (_, _, reason) in REASONS.items()}
-    # Tables next to a derived table are not searched for in it.
+    # u.price belongs to the derived table, so it is not searched for in s.orders next to it.
     assert {each for each in found_flows(world) if "s.v0" in each} == {
         "s.orders -> s.v0?",
         "s.unknown -> s.v0?",
@@ -481,11 +481,11 @@ def test_a_view_with_unknown_columns_depends_on_the_whole_table(world: World) ->
     assert arrows(world, world.column("s.v.id")) == {"s.orders -> s.v.id"}
 
 
-# -- Everything ------------------------------------------------------------------------------------------------------------
+# -- All cases together ----------------------------------------------------------------------------------------------------
 
 
 def story(world: World) -> list[tuple[str, Any, tuple[Any, ...]]]:
-    """Runs, one after the other: (what, source, things)."""
+    """Steps as (action, source, records), in order."""
     starred = view(world, "s.all", "SELECT * FROM s.orders", "id", "price", "pieces", "open")
     broken = view(world, "s.broken", "SELECT FROM WHERE", "id")
     reported = view(world, "s.known", "SELECT id FROM s.orders", "id")

@@ -1,4 +1,6 @@
-"""Rule 4 on every text with a written truth: each true and known edge between columns, and no other."""
+"""The linker's rule `resolve_views`, applied to every text with written expected lineage: it adds exactly the expected
+edges between known columns.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
 
 
 def cases() -> Iterator[tuple[bool, Truth]]:
-    """Every text, and whether Spark made the view."""
+    """Yield (whether Spark made the view, expected lineage) for every text."""
     for kind, table in (*SCOPES.items(), *VIEW_TEXTS.items()):
         for truth in truths(table):
             yield kind == "spark", truth
@@ -58,7 +60,7 @@ def of_table(world: World, name: str, columns: Sequence[str]) -> Iterator[Entity
 
 
 def edges(world: World) -> dict[str, set[str]]:
-    """The relations between columns that the rule adds, by view."""
+    """View → the column edges that the rule adds."""
     found: dict[str, set[str]] = defaultdict(set)
     for each in world.documents(RELATIONS):
         if each.get("rule") == "resolve_views" and each["endpoint1Type"] == "FIELD":
@@ -69,7 +71,7 @@ def edges(world: World) -> dict[str, set[str]]:
 
 
 def expected(view: str, truth: Truth) -> set[str]:
-    """The edges of a truth, from known columns."""
+    """The expected column edges, without unknown source columns."""
     if truth.more:
         return set()
     edges = set()

@@ -1,4 +1,4 @@
-"""Many files in columns make the same documents as each of them alone."""
+"""A listing of many files in columns produces the same documents as a separate entity for each file."""
 
 from __future__ import annotations
 

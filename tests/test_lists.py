@@ -1,4 +1,4 @@
-"""Lists for people (unlinked relations, incomplete operations, rejects, runs), by command and over HTTP."""
+"""Lists for users (unlinked relations, incomplete operations, rejects, runs), from the command line and over HTTP."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ LISTS = ("unlinked", "incomplete", "rejects", "runs")
 
 @dataclass(frozen=True)
 class Asking:
-    """Queries both ways: by the command, and over HTTP."""
-
     file: Path
     web: Web
 
@@ -38,7 +36,7 @@ class Asking:
         return CliRunner().invoke(main, ["--config", str(self.file), *arguments])
 
     def both(self, name: str, **options: Any) -> Any:
-        """The command's answer, checked to equal that over HTTP."""
+        """Return the output of the command, after checking that it equals the HTTP response."""
         given = [
             word
             for option, value in options.items()

@@ -1,4 +1,4 @@
-"""Identities of configured sources, and the sources of claims: the same after every restart."""
+"""Identities of configured sources, and the sources to which claims are assigned, stay the same after every restart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLUSTER = "loader"
 def configured_sources(
     tmp_path: Path, sources: dict[str, str], known: tuple[KnownSource, ...] = ()
 ) -> ConfiguredSources:
-    """The configured metastores, by name and host."""
+    """Load a configuration of metastores. ``sources`` maps the name of each to its host."""
     file = tmp_path / "navlin.toml"
     tables = [
         f'[[source]]\nname = "{name}"\nextractor = "hms"\nuris = ["thrift://{host}:9083"]\n'
@@ -76,7 +76,7 @@ def test_a_source_takes_over_the_granted_one_in_its_place(tmp_path: Path, author
     granted = known("whatever", authority, granted=True)
 
     first = configured_sources(tmp_path, {"HIVE-1": "a"}, (granted,))
-    # Its first run has replaced the granted SOURCE document with its own.
+    # The first run has replaced the SOURCE document that navlin had granted with its own.
     written = known("HIVE-1", "thrift://a:9083", identity=granted.id)
     later = configured_sources(tmp_path, {"HIVE-1": "a"}, (written,))
 
@@ -94,7 +94,7 @@ def test_with_two_metastores_none_takes_over_claims_without_address(tmp_path: Pa
 
 
 def test_a_second_metastore_does_not_inherit_the_firsts_claims_without_address(tmp_path: Path) -> None:
-    # HIVE-1 once took over the identity under which such claims were granted.
+    # HIVE-1 once took over the identity that was granted for claims without an address.
     first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "hive"))
 
     estate = configured_sources(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (first,)).estate
@@ -150,7 +150,8 @@ def test_a_source_of_another_cluster_is_a_different_one(tmp_path: Path) -> None:
 
 
 def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
-    # The source granted under the name "thrift://a:9083" is now HIVE-1; a source of that very name would be the same.
+    # HIVE-1 has taken over the identity granted for the name "thrift", so a source named "thrift" would have the same
+    # identity.
     first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "thrift"))
 
     with pytest.raises(SharedIdentity, match='give "thrift" another name'):
@@ -199,7 +200,7 @@ include = ["acme_navlin.py"]
 
 
 def installed(tmp_path: Path, module: str) -> dict[str, str]:
-    """The environment of a process that has a package with this module installed alongside navlin."""
+    """Install a package with this module, and return the environment of a process that sees it next to navlin."""
     package, target = tmp_path / "package", tmp_path / "site"
     package.mkdir()
     (package / "pyproject.toml").write_text(PACKAGE)
@@ -219,7 +220,7 @@ def installed(tmp_path: Path, module: str) -> dict[str, str]:
 
 
 def asked(tmp_path: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs `navlin status` with a source of that package, and without a reachable Solr."""
+    """Run `navlin status` with a source of the installed package and no reachable Solr."""
     file = tmp_path / "navlin.toml"
     file.write_text(
         f'[navlin]\ncluster = "{CLUSTER}"\nstate_directory = "{tmp_path}"\n[solr]\nurl = "http://127.0.0.1:1/solr"\n'
@@ -234,7 +235,7 @@ def test_a_package_may_provide_an_extractor(tmp_path: Path) -> None:
 
     assert (
         "127.0.0.1:1" in asked(tmp_path, environment).stderr
-    )  # the configuration was read: only Solr is missing
+    )  # The configuration was accepted; only Solr is missing
     without = {**environment, "PYTHONPATH": str(ROOT)}
     assert 'unknown extractor "acme"' in asked(tmp_path, without).stderr
 
@@ -282,7 +283,7 @@ def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind:
     (source,) = estate.sources
 
     assert source_envelope(source, 1).fields().get("sourceTemplate") == (True if kind == "hms" else None)
-    # If only engines' files are read, the metastore that they name is granted.
+    # If all sources are engines, the metastore that their files name is a granted source.
     granted = granted_envelopes(table_key(estate.serving(HIVE), "db", "t"), 1)
     of_sources = [each.fields() for each in granted if each.fields()["type"] == "SOURCE"]
     assert [each["sourceTemplate"] for each in of_sources] == [True]

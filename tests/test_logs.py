@@ -1,4 +1,4 @@
-"""Logs: one form for everything, and no secret in any line."""
+"""Logs: all events have one format, and no line contains a secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.service.logs import configure_logs
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """The log's stream; afterwards the previous handlers are restored."""
+    """A stream for the log; the previous handlers are restored after the test."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield io.StringIO()

@@ -1,4 +1,4 @@
-"""A daemon that runs for long needs no more memory, threads, descriptors and files than at its beginning."""
+"""A long-running daemon needs no more memory, threads, descriptors and files than at its start."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Resources of one kind of process, or of the state directory."""
-
     memory_mib: float = 0.0
     threads: int = 0
     descriptors: int = 0
@@ -37,14 +35,14 @@ class Figures:
 
 MORE: dict[str, Figures] = {
     "navlin": Figures(16, 2, 8),
-    # A JVM's resources are bounded by its options; it takes them gradually.
+    # Options limit a JVM's resources, but the JVM reaches these limits only gradually.
     "Solr": Figures(120, 12, 60),
     "Spark": Figures(200, 12, 40),
     "Python workers": Figures(120, 4, 40),
     "state directory": Figures(files=150),
 }
-"""Allowed increase from the second quarter of the cycles to the last one, by kind: between the middles of the two are
-half of all cycles. One more thread in a hundred cycles is beyond it, after a thousand cycles.
+"""Kind → allowed increase from the second quarter of the cycles to the last quarter. The middles of these quarters are
+half of all cycles apart. In a run of a thousand cycles, a leak of one thread per hundred cycles exceeds the limit.
 """
 
 
@@ -58,7 +56,7 @@ def kind_of(pid: int, navlin: int) -> str:
 
 
 def figures_of(daemon: Served) -> dict[str, Figures]:
-    """Resources by kind of process, and of the state directory, including Spark's scratch directory."""
+    """Kind of process → resources, including the files in the state directory and in Spark's scratch directory."""
     found: dict[str, Figures] = {}
     for pid in (daemon.process.pid, *daemon.children()):
         try:
@@ -78,7 +76,7 @@ def figures_of(daemon: Served) -> dict[str, Figures]:
 
 
 def middle_of(samples: list[dict[str, Figures]], kind: str) -> Figures:
-    """The medians of some samples: single ones are high or low by chance."""
+    """The medians of all samples, because single samples may be high or low by chance."""
     of_kind = [each.get(kind, Figures()) for each in samples]
     return Figures(
         median(each.memory_mib for each in of_kind),
@@ -109,7 +107,9 @@ def test_a_figure_that_grows_beyond_its_bound_is_named() -> None:
 def test_a_thousand_cycles_leave_memory_threads_descriptors_and_files_constant(
     tmp_path: Path, solr_jars: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In each cycle a record is written, sometimes to a new file, read, and found; meanwhile a source fails every second."""
+    """Each cycle writes a record, sometimes to a new file, and waits until it has been read and found. Meanwhile,
+    another source fails every second.
+    """
     option = pytestconfig.option
     cycles = CYCLES_A_ROUND * max(1, option.rounds - option.first + 1)
     daemon = served(tmp_path, solr_jars)
@@ -119,7 +119,8 @@ def test_a_thousand_cycles_leave_memory_threads_descriptors_and_files_constant(
         for cycle in range(cycles):
             if cycle % ROTATED_EVERY == 0 and log.exists():
                 log.rename(log.with_name(f"impala_lineage_log_1.0-{cycle:06d}"))
-                # Like logrotate: each existing file is held open, up to 64 per source.
+                # Delete the oldest files, as logrotate does, because the daemon keeps every existing file open, up to
+                # 64 per source.
                 for old in sorted(log.parent.glob("*-0?????"))[:-ROTATED_KEPT]:
                     old.unlink()
             daemon.append(f"long.t{cycle % 100}")

@@ -1,1 +1,3 @@
-"""Attacks on a running `navlin serve`, written from SECURITY.md and README.md without the code. See tests/data/attacks."""
+"""Attacks on a running `navlin serve`, written from SECURITY.md and README.md without knowledge of the code. See
+tests/data/attacks.
+"""

@@ -1,5 +1,7 @@
 # ruff: noqa: T201 (findings are printed in long lines; no SQL here reaches a database)
-"""`python -m tests.attacks NUMBER...`: each attack against a navlin of its own; exit code 1 if a promise broke."""
+"""Run ``python -m tests.attacks NUMBER...``: each attack runs against a separate navlin. The exit code is 1 if a
+promise was broken.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def main(words: list[str]) -> int:
         print(f"{number} {act.__name__}: {(act.__doc__ or '').splitlines()[0]}", flush=True)
         try:
             act(room)
-        except Exception:  # the next attack runs all the same; this one is undecided, not held
+        except Exception:  # continue with the next attack; this one is undecided, not held
             traceback.print_exc()
             room.not_run = "the attack itself failed"
         broken = [what for held, what in room.seen if not held]

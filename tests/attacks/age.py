@@ -1,5 +1,5 @@
 # ruff: noqa: E501, S608 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 4: age as proof."""
+"""Attacks of kind 4: old age taken as proof."""
 
 from __future__ import annotations
 

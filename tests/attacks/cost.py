@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 1: cost before the limit."""
+"""Attacks of kind 1: cost incurred before a limit applies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 5, continued: LDAP directories that never end, or answer unasked."""
+"""Attacks of kind 5, continued: LDAP directories that never end, or that send data without being asked."""
 
 from __future__ import annotations
 
@@ -180,7 +180,9 @@ def passwords_in_the_clear(room: Room) -> None:
     word = "W0rdThatMustNotBeSeen"
 
     def injected(connection: socket.socket, ident: int, tag: int, _: bytes) -> bool:
-        if tag == 0x77:  # StartTLS accepted, followed by clear text that a man in the middle injects
+        if (
+            tag == 0x77
+        ):  # the server accepts StartTLS, and a man in the middle injects clear text after the response
             early = (
                 message(ident + 1, result(0x61))
                 + message(ident + 2, entry("uid=ann,dc=x", uid=["ann"]))

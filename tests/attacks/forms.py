@@ -1,5 +1,5 @@
 # ruff: noqa: E501, S608 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 3, continued: poison in archives, names, nesting and display of records."""
+"""Attacks of kind 3, continued: harmful archives, names, nesting, and display of records."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def archives(room: Room) -> None:
         secret = bytearray(packed(["application_4_0001"]))
         secret[6] |= 1
         secret[secret.rindex(b"PK\x01\x02") + 8] |= 1
-        # One body with many directory entries that point to it: 2,000 times 60 MB from 60 KB
+        # A zip archive of 60 KB: 2,000 directory entries share one body that unpacks to 60 MB.
         one = packed(["application_5_0001"], b" " * (60 * MIB))
         at = one.rindex(b"PK\x01\x02")
         end = one.rindex(b"PK\x05\x06")

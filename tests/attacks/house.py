@@ -1,8 +1,10 @@
 # ruff: noqa: S608, T201 (findings are printed in long lines; no SQL here reaches a database)
-"""One attack's own `navlin serve`: its configuration, its web address, its processes, and measurements meanwhile.
+"""A separate `navlin serve` for each attack: its configuration, its web address, its processes, and measurements during
+the attack.
 
-Everything is started afresh in a separate directory, on loopback. A prepared state directory (cores and jars) is copied
-for each, so that a start takes seconds; `NAVLIN_ATTACKS_JARS` names the directory of Solr's jars (default `.jars/solr`).
+Everything is started in a separate directory, on loopback. A prepared state directory (cores and jars) is copied for
+each attack, so that a start takes seconds. `NAVLIN_ATTACKS_JARS` names the directory of Solr's jars (default
+`.jars/solr`).
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def free_port() -> int:
 
 @dataclass
 class Answer:
-    """An HTTP answer; `status` is 0 if there was none."""
+    """An HTTP response; `status` is 0 if there was none."""
 
     status: int
     headers: dict[str, str]
@@ -67,7 +69,7 @@ class Answer:
 
 @dataclass
 class Room:
-    """The observations of one attack: a line each, held or broken."""
+    """The findings of one attack, a line for each: held or broken."""
 
     number: int
     seen: list[tuple[bool, str]] = field(default_factory=list)
@@ -106,7 +108,7 @@ def event(
     when_s: float | None = None,
     **facets: Any,
 ) -> dict[str, Any]:
-    """An OpenLineage run event; datasets are names in the namespace `pg://h:1`."""
+    """An OpenLineage run event. Inputs and outputs are dataset names in the namespace `pg://h:1`."""
     at = time.gmtime(time.time() if when_s is None else when_s)
     job_facets = {"sql": {"_producer": "p", "_schemaURL": "s", "query": sql}} if sql else {}
     return {
@@ -122,7 +124,7 @@ def event(
 
 
 def spark_log(application: str, out: str, description: str = "insert", execution: int = 0) -> bytes:
-    """One SQL execution that reads file:/data/in and writes `out`."""
+    """An event log with one SQL execution, which reads file:/data/in and writes `out`."""
     sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
     now_ms = int(time.time() * 1000)
     plan = (
@@ -158,7 +160,7 @@ def spark_log(application: str, out: str, description: str = "insert", execution
 
 
 class House:
-    """One navlin with a small configuration: sources IMPALA-1, OL-1, SPARK-1, and what an attack adds."""
+    """A navlin with a small configuration: sources IMPALA-1, OL-1 and SPARK-1, and those that an attack adds."""
 
     def __init__(self, room: Room, more: str = "", web: str = "", state: Path | None = None) -> None:
         self.room = room
@@ -257,7 +259,7 @@ class House:
         headers: dict[str, str] | None = None,
         **named: str,
     ) -> Answer:
-        """Sends one request on a new connection; `data` other than bytes is sent as JSON; `_` in header names becomes
+        """Send one request on a new connection. `data` other than bytes is sent as JSON; `_` in header names becomes
         `-`.
         """
         sent = {**(headers or {}), **{name.replace("_", "-"): value for name, value in named.items()}}
@@ -274,7 +276,7 @@ class House:
             import ssl
 
             make = http.client.HTTPSConnection
-            more["context"] = ssl._create_unverified_context()  # the certificate is the attack's own
+            more["context"] = ssl._create_unverified_context()  # the certificate was made by the attack
         connection = make("127.0.0.1", port or self.port, timeout=limit_s, source_address=(source, 0), **more)
         try:
             connection.request(method or ("GET" if data is None else "POST"), path, body=data, headers=sent)
@@ -290,7 +292,7 @@ class House:
         return self.ask("/api/v1/lineage", events, user=user, **more)
 
     def say(self, *records: Any, file: str = "impala_lineage_log_1.0-1") -> None:
-        """Appends records (or bytes as they are) to an Impala log."""
+        """Append records to an Impala log; bytes are appended unchanged."""
         lines = [r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records]
         with (self.impala / file).open("ab") as log:
             log.write(b"".join(lines))
@@ -302,7 +304,9 @@ class House:
         return int(answer.json()["total"]) if answer.status == 200 else -1
 
     def wait_total(self, query: str, wanted: int, within_s: float) -> tuple[int, float]:
-        """The number found, and the seconds it took."""
+        """Wait until the query finds `wanted` documents or the time is over. Return the number found and the seconds
+        elapsed.
+        """
         began = time.monotonic()
         while True:
             found = self.total(query)
@@ -311,7 +315,7 @@ class House:
             time.sleep(0.25)
 
     def line_s(self, within_s: float = 90) -> float:
-        """Seconds until a new line of Impala is found; `within_s` or more if it is not."""
+        """Append a line to Impala's log, and return the seconds until it is found; `within_s` or more if it is not."""
         name = f"line_{uuid.uuid4().hex[:12]}"
         self.say(impala_record(f"shop.{name}"))
         return self.wait_total(f'originalName:"{name}" AND type:TABLE', 1, within_s)[1]
@@ -329,7 +333,7 @@ class House:
         )
 
     def lineage_of(self, query: str) -> bytes:
-        """The API's lineage of the first entity that `query` finds."""
+        """Return the API's lineage of the first entity that `query` finds."""
         from urllib.parse import quote
 
         found = self.ask("/api/navlin/v1/search?limit=1&query=" + quote(query)).json()["results"]
@@ -340,7 +344,7 @@ class House:
     # Processes
 
     def pids(self) -> dict[int, str]:
-        """serve and all processes that it started, with their command lines."""
+        """Map the process ids of serve and all its descendants to their command lines."""
         parents, lines = {}, {}
         for entry in os.listdir("/proc"):
             if entry.isdigit():
@@ -370,7 +374,7 @@ class House:
         return self.pid_of(" web ")
 
     def closing(self) -> None:
-        """Checks that must hold at the end of every attack."""
+        """Check the promises that must hold at the end of every attack."""
         log = self.log()
         bad = [word for word in ("MemoryError", "OutOfMemoryError") if word in log]
         self.room.see(self.alive(), "serve is the process that it was")
@@ -403,7 +407,7 @@ def _link_jars(source: str, target: str) -> str:
 
 
 def prepared() -> Path:
-    """A state directory with empty cores, made once for all attacks."""
+    """Return a state directory with empty cores, which is made once for all attacks."""
     state = PREPARED / "state"
     if (PREPARED / "made").exists():
         return state
@@ -428,7 +432,7 @@ def prepared() -> Path:
 def house(
     room: Room, more: str = "", web: str = "", people: tuple[str, ...] = (), **start: Any
 ) -> Iterator[House]:
-    """A running navlin with these viewers; at the end it is stopped and its directory removed."""
+    """Run a navlin with these viewers. At the end, stop it and remove its directory."""
     own = House(room, more, web)
     try:
         own.start(**start)
@@ -444,8 +448,8 @@ def house(
 
 
 class Watch:
-    """Measures during an attack: three addresses compared with a bare listener, the web process's memory, a line of
-    Impala.
+    """Measurements during an attack: response times of three URLs compared with a bare listener, memory of the web
+    process, and the time until a line of Impala is found.
     """
 
     def __init__(self, own: House, line: bool = True) -> None:
@@ -516,13 +520,13 @@ class Watch:
 
 
 def together(count: int, act: Any, limit_s: float = 180) -> list[Any]:
-    """Runs `act(i)` in `count` threads; returns each result, or its error."""
+    """Run `act(i)` in `count` threads, and return the result or the error of each."""
     out: list[Any] = [None] * count
 
     def run(i: int) -> None:
         try:
             out[i] = act(i)
-        except Exception as error:  # an attack continues whatever its peer does
+        except Exception as error:  # an attack continues whatever the peer does
             out[i] = error
 
     threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(count)]

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 6: other processes' listeners, and data that a stranger on the machine can read."""
+"""Attacks of kind 6: listeners of other processes, and data that other users of the machine can read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STRANGER = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.e
 
 
 def listening(own: House) -> list[tuple[int, str, int]]:
-    """(pid, address, port) of each TCP socket on which serve or one of its children listens."""
+    """Return (pid, address, port) of each TCP socket on which serve or one of its children listens."""
     inodes: dict[str, tuple[str, int]] = {}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
@@ -61,7 +61,7 @@ def _sockets(pid: int) -> list[str]:
 
 
 def as_a_stranger(script: str, *words: str, limit_s: float = 200) -> str:
-    """The output of a script that runs as the user nobody."""
+    """Run a script as the user nobody, and return its output."""
     command = [STRANGER, "-c", script, *words]
     done = subprocess.run(
         command,

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 5: peers that never end."""
+"""Attacks of kind 5: peers whose responses never end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _yarn(port: int) -> str:
 
 
 def _ended(own: House, name: str, within_s: float) -> tuple[str, float]:
-    """The error of a source's last run, once there is one, and the seconds until then."""
+    """Wait for the end of a source's last run. Return its error and the seconds waited."""
     began = time.monotonic()
     while time.monotonic() - began < within_s:
         error = own.source(name).get("error", "")
@@ -33,8 +33,8 @@ def _ended(own: House, name: str, within_s: float) -> tuple[str, float]:
 
 
 def _against(room: Room, act: Callable[[socket.socket, bytes], None], what: str) -> None:
-    """Tries a ResourceManager that behaves as ``act``: its run must end with an error, within time and memory, and
-    nothing else is slowed.
+    """Run a source against a ResourceManager that behaves as ``act``. The run must end with an error, within limits of
+    time and memory, and must not slow down anything else.
     """
     with http_peer(act) as port, house(room, _yarn(port)) as own:
         with Watch(own):

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 3: poison outside the content."""
+"""Attacks of kind 3: harmful input outside the content of records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def not_regular_files(room: Room) -> None:
         racer = own.impala / "impala_lineage_log_1.0-r"
         with Watch(own):
             until = time.monotonic() + 40
-            while time.monotonic() < until:  # a log and a link swap places, faster than anybody looks
+            while time.monotonic() < until:  # swap a log and a link faster than navlin can examine them
                 other = own.home / "link"
                 other.symlink_to(outside)
                 os.rename(other, racer)

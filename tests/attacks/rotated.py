@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 7: secrets, and files that are rotated or rewritten."""
+"""Attacks of kind 7: secrets, and files that are rotated or rewritten."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _word() -> str:
 
 
 def _token(form: str) -> tuple[str, str]:
-    """A token of that form, and a part of it that must not be found."""
+    """Return a token of the given form, and a part of the token that must not be found."""
     made: list[str] = []
 
     def fill(found: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ def _token(form: str) -> tuple[str, str]:
 
 
 def _found(own: House, words: dict[str, str]) -> list[str]:
-    """The secrets found in navlin's answers or in its files, except the OpenLineage spool."""
+    """Return the secrets found in navlin's responses or files, except in the OpenLineage spool."""
     shown = b""
     for path in (
         "search?query=*&csv=true",
@@ -329,7 +329,7 @@ def truncated_and_grown(room: Room) -> None:
 
         log.write_bytes(lines("a", 5))
         told("a", 5, "to begin with")
-        log.write_bytes(lines("b", 40))  # truncated and longer, in one moment
+        log.write_bytes(lines("b", 40))  # truncate the log and write a longer one in one step
         told("b", 40, "truncated and at once longer")
         inode = log.stat().st_ino
         for n in range(5):

@@ -1,4 +1,4 @@
-"""Peers played by an attack: raw HTTP as the attack writes it, and a small LDAP directory (RFC 4511) in BER."""
+"""Peers that an attack simulates: raw HTTP, written by the attack itself, and a small LDAP directory (RFC 4511) in BER."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def json_answer(value: Any, *lines: str) -> bytes:
 def pour(
     connection: socket.socket, piece: bytes, most: int, pause_s: float = 0.0, first: bytes = b""
 ) -> None:
-    """Sends `first`, then `piece` repeatedly, up to `most` bytes, with a pause after each."""
+    """Send `first`, then `piece` repeatedly up to `most` bytes, with a pause after each piece."""
     connection.sendall(first)
     sent = 0
     while sent < most:
@@ -42,7 +42,7 @@ def pour(
 
 @contextmanager
 def raw_peer(act: Callable[[socket.socket], None], port: int = 0) -> Iterator[int]:
-    """A listener on loopback: `act` handles each connection in a thread of its own; connection errors end it."""
+    """Listen on loopback. `act` handles each connection in a separate thread; an error on the connection ends it."""
     listener = socket.create_server(("127.0.0.1", port), backlog=256)
     ended = threading.Event()
 
@@ -72,7 +72,7 @@ def raw_peer(act: Callable[[socket.socket], None], port: int = 0) -> Iterator[in
 
 @contextmanager
 def http_peer(act: Callable[[socket.socket, bytes], None], port: int = 0) -> Iterator[int]:
-    """Like `raw_peer`; `act` also gets the head of the request."""
+    """Like `raw_peer`, but `act` also gets the head of the HTTP request."""
 
     def read(connection: socket.socket) -> None:
         head = b""
@@ -89,7 +89,7 @@ def http_peer(act: Callable[[socket.socket, bytes], None], port: int = 0) -> Ite
 
 
 def certificate(name: str = "localhost") -> Path:
-    """A directory with a self-signed c.pem and its k.pem."""
+    """Return a directory with a self-signed certificate c.pem and its key k.pem."""
     directory = Path(tempfile.mkdtemp(prefix="attack-tls-"))
     words = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -addext subjectAltName=DNS:{name},IP:127.0.0.1"
     subprocess.run(
@@ -114,7 +114,7 @@ def number(value: int, tag: int = 2) -> bytes:
 
 
 def parts(data: bytes) -> list[tuple[int, bytes]]:
-    """The elements of a BER sequence's content, as (tag, content)."""
+    """Return (tag, content) of each element in the content of a BER sequence."""
     out, at = [], 0
     while at < len(data):
         tag, size, at = data[at], data[at + 1], at + 2
@@ -127,7 +127,9 @@ def parts(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def read_message(connection: socket.socket) -> tuple[int, int, bytes, bytes] | None:
-    """Reads one LDAP message: its id, the tag and content of its operation, and all its bytes."""
+    """Read one LDAP message. Return its id, the tag and the content of the operation, and all bytes of the message;
+    None at the end of the connection.
+    """
     head = connection.recv(2, socket.MSG_WAITALL)
     if len(head) < 2:
         return None
@@ -157,7 +159,9 @@ def entry(name: str, **attributes: list[str]) -> bytes:
 
 
 class Directory:
-    """Accepts every bind and finds `ann`, unless `answer` says otherwise; keeps all received bytes, and each bind."""
+    """An LDAP directory that accepts every bind and finds `ann`, unless `answer` decides otherwise. It records all
+    bytes received, and each bind.
+    """
 
     def __init__(
         self, answer: Callable[[socket.socket, int, int, bytes], bool] | None = None, tls: Path | None = None

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
-"""Kind 2: one sender's share, and persistence."""
+"""Attacks of kind 2: one sender's share of resources, and persistence."""
 
 from __future__ import annotations
 

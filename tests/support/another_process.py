@@ -1,7 +1,7 @@
 """A second navlin process with its own Spark session, which runs the pipeline on request.
 
-As a program (``python -m tests.support.another_process``) it is that process: it reads one order per line from stdin and
-writes each run's status to stdout.
+Run as a program (``python -m tests.support.another_process``), this module is that process. It reads one order per line
+from stdin, and writes each run's status to stdout.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENDED = "the process ended"
 
 
 class AnotherProcess:
-    """A process that makes one run at a time. Signals go to its whole session, as systemd's do."""
+    """A process that executes one run at a time. `send` signals all processes of its session, as systemd does."""
 
     def __init__(self, folder: Path, scratch: Path) -> None:
         self._folder = folder
@@ -50,14 +50,14 @@ class AnotherProcess:
         self._came_to.put(ENDED)
 
     def run(self, kind: str, address: SolrAddress, cluster: str, now_ms: int) -> None:
-        """Begins a run, ``pull`` or ``follow``; `came_to` waits for it."""
+        """Start a run, ``pull`` or ``follow``; `came_to` waits for its end."""
         assert self._process.stdin is not None
         order = {"kind": kind, "address": asdict(address), "cluster": cluster, "now_ms": now_ms}
         self._process.stdin.write(json.dumps({**order, "folder": str(self._folder)}) + "\n")
         self._process.stdin.flush()
 
     def came_to(self, *, wait_s: float = LONGEST_S) -> str:
-        """The status of the run, `ENDED` if the process was killed, "" if neither happens within ``wait_s``."""
+        """Return the status of the run, `ENDED` if the process was killed, or "" if neither happens within ``wait_s``."""
         try:
             return self._came_to.get(timeout=wait_s)
         except Empty:
@@ -73,7 +73,7 @@ class AnotherProcess:
                 os.kill(pid, number)
 
     def kill_the_driver_alone(self) -> None:
-        """Kills the driver; its children end in their own time."""
+        """Kill only the driver, and leave its children to end by themselves."""
         self._process.kill()
         self._process.wait()
 

@@ -1,5 +1,5 @@
-"""A fake Atlas server for the failures that the export must withstand: refused requests, a busy server, a password. It
-accepts and refuses what a real server 2.1.0 was seen to (the service tests run that one).
+"""A fake Atlas server that simulates the failures an export must withstand: refused requests, overload, authentication.
+It accepts and refuses the same requests as a real server 2.1.0, which the service tests run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ NOT_FOUND = error("ATLAS-404-00-009", "not found")
 
 @dataclass
 class Atlas:
-    """``entities`` are keyed by type and name. It always refuses ``refused_names``, fails with 500 on ``failing_names``,
-    and answers the first ``busy`` requests with 503. With ``forgets`` it confirms one entity fewer than each request
-    sent.
+    """State and behaviour of the fake server.
+
+    ``entities`` maps (type, qualified name) to an entity. The server always refuses ``refused_names``, responds with
+    500 for ``failing_names``, and with 503 to the first ``busy`` requests. With ``forgets``, each response confirms one
+    entity fewer than the request contains.
     """
 
     url: str = ""
@@ -44,7 +46,7 @@ class Atlas:
     wants: str = ""
 
     def posted(self, entities: list[dict[str, Any]]) -> tuple[int, str]:
-        """Takes all entities of a request, or none."""
+        """Accept all entities of a request, or none of them."""
         names = {(each["typeName"], each["attributes"]["qualifiedName"]) for each in entities}
         if any(name in self.failing_names for _, name in names):
             return 500, "NullPointerException"
@@ -58,7 +60,7 @@ class Atlas:
         for each in entities:
             key = each["typeName"], each["attributes"]["qualifiedName"]
             if key in self.entities:
-                # Labels are taken only with a new entity.
+                # Labels are accepted only for a new entity.
                 kept = self.entities[key].get("labels")
                 each = {name: value for name, value in each.items() if name != "labels"}
                 each |= {} if kept is None else {"labels": kept}
@@ -89,7 +91,6 @@ class Atlas:
 
 @contextmanager
 def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
-    """Runs an Atlas while the context lasts."""
     atlas = Atlas()
     if user:
         atlas.wants = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
@@ -133,7 +134,7 @@ def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
             self.wfile.write(text.encode())
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Quiet."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Checks entities against Atlas's own type definitions: values that the server would silently drop, and those it would
+"""Check entities against Atlas's own type definitions: report values that the server would silently drop or would
 refuse.
 """
 
@@ -13,7 +13,7 @@ _NUMBERS: Final = {"int": int, "long": int, "date": int, "boolean": bool, "strin
 
 
 class AtlasTypes:
-    """The types of a folder of models, with the attributes and supertypes that its patches add."""
+    """The types defined by the models in a folder, including attributes and supertypes added by patches."""
 
     def __init__(self, models: Path) -> None:
         read = [json.loads(file.read_text()) for file in sorted(models.rglob("*.json"))]
@@ -28,7 +28,6 @@ class AtlasTypes:
             patched["superTypes"] = [*patched.get("superTypes", ()), *(patch.get("superTypes") or ())]
 
     def ancestry(self, type_name: str) -> Iterator[str]:
-        """Yields a type and all its supertypes."""
         yield type_name
         for above in self.entities.get(type_name, {}).get("superTypes") or ():
             yield from self.ancestry(above)
@@ -105,14 +104,16 @@ class AtlasTypes:
 
 
 def references(entity: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(type, qualifiedName) of each entity that this one refers to."""
+    """Yield (type, qualifiedName) of each entity that ``entity`` refers to."""
     for given in entity.get("relationshipAttributes", {}).values():
         for each in given if isinstance(given, list) else [given]:
             yield each["typeName"], each["uniqueAttributes"]["qualifiedName"]
 
 
 def dangling(requests: Iterable[Iterable[Mapping[str, Any]]]) -> list[str]:
-    """References to entities that are neither in the same request nor in an earlier one: the server would refuse them."""
+    """Return the references that the server would refuse, because the entity is neither in the same request nor in an
+    earlier one.
+    """
     there: set[tuple[str, str]] = set()
     missing = []
     for request in requests:

@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: headless Debian Chromium, as unpacked by `make browser`."""
+"""A real browser for tests of the console: headless Debian Chromium, as unpacked by `make browser`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOME = Path(__file__).parents[2] / ".browser"
 PATIENCE_S = 60.0
 Found = TypeVar("Found")
 
-# Records each policy violation and each error, before the page does anything.
+# Record each policy violation and each error from before any script of the page runs.
 WATCH = """
 window.seenWrong = [];
 document.addEventListener("securitypolicyviolation", (each) =>
@@ -31,14 +31,13 @@ window.alert = (text) => window.seenWrong.push(`alert: ${text}`);
 
 @dataclass
 class Chromium:
-    """One window. ``url`` is the console's root."""
+    """A browser window. ``url`` is the console's root URL."""
 
     driver: Any
     url: str = ""
     downloads: Path = Path()
 
     def log_in(self, url: str, user: str) -> None:
-        """Logs in through the login page."""
         self.url = url
         self.open("/login")
         self.find("[name=name]").send_keys(user)
@@ -47,32 +46,31 @@ class Chromium:
         self.until(lambda: "/login" not in self.driver.current_url, "nobody is logged in")
 
     def open(self, path: str) -> None:
-        """Opens a path below the root."""
+        """Open a path relative to the root URL."""
         self.driver.get(self.url + path)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Runs a script and returns its result."""
         return self.driver.execute_script(script, *arguments)
 
     def find(self, selector: str) -> Any:
-        """Waits for the first element that matches, and returns it."""
+        """Wait for the first element that matches ``selector``, and return it."""
         return self.until(lambda: self.driver.find_element("css selector", selector), f"no {selector}")
 
     def all(self, selector: str) -> list[Any]:
-        """All elements that match now."""
+        """Return the elements that match ``selector`` at present, without waiting."""
         return list(self.driver.find_elements("css selector", selector))
 
     def count(self, selector: str) -> int:
-        """The number of elements that match now."""
+        """Return the number of elements that match ``selector`` at present."""
         return int(self.run("return document.querySelectorAll(arguments[0]).length", selector))
 
     def texts(self, selector: str) -> list[str]:
-        """The texts of all elements that match, visible or not."""
+        """The texts of all matching elements, including invisible ones."""
         script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent.trim())"
         return list(self.run(script, selector))
 
     def until(self, found: Callable[[], Found], otherwise: str) -> Found:
-        """Waits until a function returns a true value, and returns it."""
+        """Wait until ``found`` returns a true value, and return that value."""
         from selenium.common.exceptions import WebDriverException
 
         deadline_s = time.monotonic() + PATIENCE_S
@@ -87,7 +85,7 @@ class Chromium:
             time.sleep(0.02)
 
     def press(self, *keys: str) -> None:
-        """Sends keys, one after the other, to the focused element."""
+        """Send keys one after the other to the focused element."""
         from selenium.webdriver.common.action_chains import ActionChains
 
         actions = ActionChains(self.driver)
@@ -96,44 +94,42 @@ class Chromium:
         actions.perform()
 
     def hover(self, element: Any) -> None:
-        """Moves the pointer to the middle of an element."""
         from selenium.webdriver.common.action_chains import ActionChains
 
         ActionChains(self.driver).move_to_element(element).perform()
 
     def size(self, width: int, height: int) -> None:
-        """Sets the size of the viewport in pixels, as on a device of that width."""
+        """Set the size of the viewport in pixels, emulating a device of that width."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, **features: str) -> None:
-        """Sets media features that the user prefers: ``prefers_color_scheme="dark"``."""
+        """Set media features that express user preferences, such as ``prefers_color_scheme="dark"``."""
         listed = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
 
     def scripts(self, *, run: bool) -> None:
-        """Enables or disables scripts in pages opened from now on."""
+        """Enable or disable JavaScript in pages that are opened later."""
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not run})
 
     def wrong(self) -> list[str]:
-        """Policy violations, errors and alerts on this page."""
+        """Policy violations, errors and alerts seen on this page."""
         return list(self.run("return window.seenWrong")) + [
             each for each in self.logged() if "Content Security Policy" in each
         ]
 
     def logged(self) -> list[str]:
-        """Messages that the browser logged since the last call."""
+        """Messages that the browser has logged since the previous call."""
         return [str(each["message"]) for each in self.driver.get_log("browser")]
 
     def picture(self, file: Path) -> None:
-        """Saves a screenshot as a PNG."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self.driver.save_screenshot(str(file))
 
 
 @contextmanager
 def started_chromium(downloads: Path) -> Iterator[Chromium]:
-    """A fresh browser without earlier state. Skips the test if there is no browser."""
+    """Start a browser with an empty profile. Skips the test if no browser is installed."""
     if not (HOME / BROWSER).exists():
         pytest.skip("there is no browser: `make browser` unpacks one")
     from selenium import webdriver
@@ -142,7 +138,8 @@ def started_chromium(downloads: Path) -> Iterator[Chromium]:
     options.binary_location = str(HOME / BROWSER)
     for argument in (
         "--headless=new",
-        # A container provides neither of them; the pages are this test's own.
+        # Containers do not provide the sandbox and the shared memory that Chromium expects. Only this test's pages are
+        # opened.
         "--no-sandbox",
         "--disable-dev-shm-usage",
         "--disable-gpu",
@@ -156,7 +153,7 @@ def started_chromium(downloads: Path) -> Iterator[Chromium]:
     service = webdriver.ChromeService(str(HOME / DRIVER), env=environment(HOME))
     driver = webdriver.Chrome(options=options, service=service)
     try:
-        # axe-core examines each of several thousand elements.
+        # axe-core needs this long if a page has several thousand elements.
         driver.set_script_timeout(3 * PATIENCE_S)
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         yield Chromium(driver, downloads=downloads)

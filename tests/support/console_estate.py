@@ -1,5 +1,5 @@
-"""An estate that fills every page of the console, with names that contain markup, and a `navlin web` for it. This process
-plays the daemon, and takes requests up only when told to.
+"""An estate that fills every page of the console, with markup in names, and a `navlin web` that serves it. The test
+process plays the daemon, and handles requests only when told to.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ STATEMENT = (
 
 @dataclass
 class ConsoleEstate:
-    """Its parts by purpose. ``held`` is the name of a source with a held run, ``request`` the id of an answered dry run
-    of a purge.
+    """The estate with its important entities. ``held`` is the name of a source with a held run; ``request`` is the id
+    of a completed dry run of a purge.
     """
 
     solr: Solr
@@ -63,7 +63,7 @@ class ConsoleEstate:
     request: str = ""
 
     def answer_requests(self) -> None:
-        """Answers requests as the daemon does, until none is waiting."""
+        """Handle requests as the daemon does, until none is waiting."""
         self.requests.poll()
         while self.requests.running():
             time.sleep(0.02)
@@ -71,7 +71,7 @@ class ConsoleEstate:
 
 @contextmanager
 def console_estate(solr: Solr, home: Path) -> Iterator[ConsoleEstate]:
-    """Needs a Solr of its own, because its queries cover the whole index."""
+    """Create the estate. It needs a separate Solr, because its queries cover the whole index."""
     now_ms = time.time_ns() // 1_000_000
     world = World(solr, "estate", database="sales")
     keys = _entities(world)
@@ -110,7 +110,7 @@ def console_estate(solr: Solr, home: Path) -> Iterator[ConsoleEstate]:
         last = LastRun(now_ms - 4_000, now_ms - 3_900, Status.IDLE.value)
         heartbeat = Heartbeat(now_ms - DAY_MS, due_s, {world.source(IMPALA).name: last})
         save_heartbeat(home / "state", heartbeat)
-        # An answered dry run of a purge of everything.
+        # A completed dry run of a purge that covers everything.
         given = {"before_ms": now_ms, "dry_run": True, "deleted_files": True, "accepted": 0}
         estate.request = leave_request(solr, Job.PURGE, given, "chief", now_ms).id
         estate.answer_requests()

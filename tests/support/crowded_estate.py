@@ -1,6 +1,6 @@
-"""An estate with everything that is hard to draw or to tell apart, and a `navlin web` for it: a hub with 300 readers, 60
-tables of 40 columns in 6 layers, a long chain, a cycle, a self-loop, a deleted table between two others, five statements
-of one job, long names, and names written from right to left.
+"""An estate that is hard to draw and has similar names, and a `navlin web` that serves it: a hub with 300 readers, 60
+tables of 40 columns in 6 layers, a long chain, a cycle, a self-loop, a deleted table between two others, five
+statements of one job, long names, and right-to-left names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STATEMENTS = ("facts", "revenue", "markets", "export", "check")
 
 @dataclass
 class CrowdedEstate:
-    """Keys by purpose."""
+    """``keys`` maps the purpose of an entity in the tests to its key."""
 
     solr: Solr
     world: World
@@ -46,7 +46,7 @@ class CrowdedEstate:
 
 @contextmanager
 def crowded_estate(solr: Solr, home: Path) -> Iterator[CrowdedEstate]:
-    """Needs a Solr of its own."""
+    """Create the estate. It needs a separate Solr."""
     world = World(solr, "crowded", database="shop")
     keys = {**_hub(world), **_layers(world), **_shapes(world), **_job(world)}
     world.index()
@@ -84,7 +84,7 @@ def _layers(world: World) -> dict[str, Key]:
             if layer:
                 others = (number, (number + 1) % TABLES_A_LAYER)
                 read = [tables[layer - 1, each] for each in others]
-                # Nothing writes the last column.
+                # No operation writes the last column.
                 parts = {f"{name}.{each}": [f"l{layer - 1}_t{number:02d}.{each}"] for each in columns[:-1]}
                 world.operation(f"load {name}", read, [tables[layer, number]], parts=parts, engine=SPARK)
     return {"layered": tables[3, 0]}
@@ -127,7 +127,7 @@ def _shapes(world: World) -> dict[str, Key]:
 
 
 def _job(world: World) -> dict[str, Key]:
-    """Five statements of one job, with columns; the last one reads a table that was never extracted."""
+    """Five statements of one job, with column lineage. The last one also reads a table that was never extracted."""
     orders = world.table("orders", "id", "amount", "note", owner="crm")
     for place, column in enumerate(("id", "amount", "note")):
         world.entity(world.column(f"orders.{column}"), columnIndex=str(place))

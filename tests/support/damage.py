@@ -1,4 +1,4 @@
-"""Random ways to damage a record: its bytes, or a value in it."""
+"""Random damage to a record: to its bytes, or to a value in it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def twice_on_a_line(record: bytes, chance: random.Random) -> bytes:
 
 
 def cut_and_followed_by_another(record: bytes, chance: random.Random) -> bytes:
-    """A full disk cuts a record, and the next one is written directly after it."""
+    """Simulates a full disk: a record is cut, and the next one follows on the same line."""
     return cut(record, chance) + record
 
 
@@ -195,7 +195,7 @@ _OTHERS: Final[tuple[Any, ...]] = (
 
 
 def replaced(value: Any, chance: random.Random, other: Callable[[Any], Any]) -> Any:
-    """The value with one place in it, at any depth, replaced by ``other`` of that place."""
+    """Return a copy of ``value`` in which one random value, at any depth, is replaced by the result of ``other``."""
     match value:
         case dict() if value and chance.random() < 0.9:
             name = chance.choice(list(value))
@@ -219,7 +219,7 @@ def with_an_odd_number(value: Any, chance: random.Random) -> Any:
 
 
 def nested_deep(value: Any, chance: random.Random) -> Any:
-    """Needs `to_json`: no JSON library writes a value this deep."""
+    """The result must be written with `to_json`, because no JSON library can write values nested this deeply."""
     depth = chance.choice((50, 500, 1_100, 20_000))
     return replaced(value, chance, lambda inner: Nested(inner, depth, as_object=chance.random() < 0.5))
 
@@ -256,7 +256,7 @@ def with_a_field_renamed(value: Any, chance: random.Random) -> Any:
 
 
 def with_a_field_twice(value: Any, chance: random.Random) -> Any:
-    """JSON allows it: the later value counts."""
+    """JSON allows duplicate names; the later value counts."""
 
     def twice(inner: Any) -> Any:
         if isinstance(inner, dict) and inner:
@@ -271,7 +271,7 @@ def with_a_list_many_times(value: Any, chance: random.Random) -> Any:
 
 
 def _of_an_object(value: Any, chance: random.Random, change: Callable[[Any], Any]) -> Any:
-    """Changes a random object in the value, possibly the value itself."""
+    """Apply ``change`` to a random object in the value, possibly to the value itself."""
     if isinstance(value, dict) and value and chance.random() < 0.6:
         inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
         if inner:
@@ -300,21 +300,23 @@ OF_VALUES: Final[tuple[OfValue, ...]] = (
 
 
 class Nested:
-    """A value nested in many lists or objects."""
+    """A value enclosed in ``depth`` lists or objects."""
 
     def __init__(self, inner: Any, depth: int, *, as_object: bool) -> None:
         self.inner, self.depth, self.as_object = inner, depth, as_object
 
 
 class Twice:
-    """An object with one of its names a second time, at its start."""
+    """An object in which one name occurs twice; the extra one comes first."""
 
     def __init__(self, inner: Mapping[str, Any], name: str, other: Any) -> None:
         self.inner, self.name, self.other = inner, name, other
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON, even of damaged values: half surrogate pairs are escaped, numbers keep all their digits."""
+    """Return compact JSON, even for damaged values: half surrogate pairs are escaped, and large numbers keep all
+    digits.
+    """
     match value:
         case Nested(inner=inner, depth=depth, as_object=as_object):
             opened, closed = ('{"a":', "}") if as_object else ("[", "]")
@@ -331,7 +333,7 @@ def to_json(value: Any) -> str:
 
 
 def damaged_json(record: Any, chance: random.Random) -> tuple[str, bytes]:
-    """Damages one record in its bytes or in a value. Returns the name of the damage, and the damaged bytes."""
+    """Damage one record, either its bytes or a value in it. Return the name of the damage and the damaged bytes."""
     if chance.random() < len(OF_BYTES) / (len(OF_BYTES) + len(OF_VALUES)):
         of_bytes = chance.choice(OF_BYTES)
         return of_bytes.__name__, of_bytes(to_json(record).encode(), chance)

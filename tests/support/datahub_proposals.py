@@ -1,4 +1,4 @@
-"""DataHub proposals of items, in a form for tests."""
+"""DataHub proposals for items, arranged for comparison in tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def proposals(items: Iterable[Item], **options: Any) -> list[dict[str, Any]]:
 
 
 def aspects(items: Iterable[Item], **options: Any) -> dict[tuple[str, str], Any]:
-    """The aspects by entity and name; none may appear twice with different values."""
+    """Map (entity, aspect name) to the aspect. Asserts that none appears twice with different values."""
     found: dict[tuple[str, str], Any] = {}
     for each in proposals(items, **options):
         key, aspect = (each["entityUrn"], each["aspectName"]), each["aspect"]["json"]

@@ -1,6 +1,7 @@
-"""An extractor for tests of a dying Spark: each file of a folder is a split, and a file can say that reading it ends the
-JVM, as running out of memory does. `main` is for a separate process: it runs the source several times and writes the run
-records.
+"""An extractor that tests a dying Spark: each file of a folder is a split, and reading a file with the text "deadly"
+kills the JVM, as running out of memory does.
+
+`main` runs in a separate process: it runs the source several times and prints the run records.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ class File(Split):
 @extractor("deadly_files", source_type="ACME", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
 class DeadlyFiles(Extractor):
-    """Yields an operation for each file."""
-
     source: Source
     estate: Estate
     folder: str
@@ -52,12 +51,11 @@ class DeadlyFiles(Extractor):
 
 
 def _parent_of(process: int) -> int:
-    """The parent of the process that starts Spark's workers: its JVM."""
+    """Return the parent process id. The parent of Spark's worker daemon is the JVM."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def main(url: str, user: str, password: str, folder: str, state: str, cluster: str, runs: int) -> None:
-    """Runs the source ``runs`` times."""
     from navlin.index.solr import SolrAddress
     from navlin.pipeline.run import Pipeline
     from navlin.service.configuration import SparkSettings

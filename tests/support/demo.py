@@ -1,4 +1,4 @@
-"""``navlin demo`` as a user runs it: in its own terminal, queried from another one."""
+"""``navlin demo`` as a user runs it: started in one terminal and queried from another."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 PATIENCE_S: Final = 900.0
-"""Limit for work that takes half a minute on a quiet machine."""
+"""Timeout for work that takes half a minute on an idle machine."""
 AFTERWARDS_S: Final = 60.0
 CTRL_C: Final = b"\x03"
 COMMAND: Final = (sys.executable, "-m", "navlin", "demo")
 SERVES: Final = "queryText:forecast"
-"""The last line printed before it serves."""
+"""Text in the last line that the demo prints before it serves."""
 
 
 class Demo:
-    """A running demo with its own terminal and its own temporary directory."""
+    """A running demo with a separate terminal and temporary directory."""
 
     def __init__(self, folder: Path, *command: str) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Demo:
 
     def _read(self) -> None:
         printed = codecs.getincrementaldecoder("utf-8")()
-        with suppress(OSError):  # the terminal closes with its last user
+        with suppress(OSError):  # reading fails once the last process has left the terminal
             while not self._closed.is_set():
                 if select.select([self._terminal], [], [], 0.1)[0]:
                     text = printed.decode(os.read(self._terminal, 65_536)).replace("\r", "")
@@ -59,16 +59,16 @@ class Demo:
         os.close(self._terminal)
 
     def press(self, key: bytes) -> None:
-        """Presses a key on its keyboard. The terminal turns Ctrl-C into a SIGINT to all processes in its foreground."""
+        """Send a key to the demo's terminal. For Ctrl-C, the terminal sends SIGINT to all foreground processes."""
         os.write(self._terminal, key)
 
     def close_terminal(self) -> None:
-        """Does what closing its window does."""
+        """Close the terminal, as closing its window does."""
         self._closed.set()
         self._reader.join()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        """Waits for a condition; fails with the output so far if it does not come true."""
+        """Wait for a condition; fail with the output so far if it is not met in time."""
         deadline_s = time.monotonic() + PATIENCE_S
         while not condition():
             if self.process.poll() is not None:
@@ -82,12 +82,12 @@ class Demo:
         self.until(lambda: words in self.printed, words)
 
     def end(self) -> int:
-        """Waits for its end; returns its exit code."""
+        """Wait until the demo ends, and return its exit code."""
         return self.process.wait(PATIENCE_S)
 
     def processes(self) -> dict[int, str]:
-        """All processes related to it: its directory is their working directory, or is in their environment or command
-        line.
+        """Map the ids of all processes related to the demo to their command lines. Related means that the working
+        directory, the environment or the command line contains the demo's directory.
         """
         found = {}
         for directory in Path("/proc").glob("[0-9]*"):
@@ -103,11 +103,10 @@ class Demo:
         return found
 
     def left(self) -> list[str]:
-        """Processes and files that it left."""
+        """Processes and files of the demo that still exist."""
         return [*self.processes().values(), *map(str, self.folder.iterdir())]
 
     def close(self) -> None:
-        """Kills all its processes, whatever happened."""
         while running := self.processes():
             for pid in running:
                 with suppress(ProcessLookupError):
@@ -119,12 +118,12 @@ class Demo:
 
 
 def offered(demo: Demo) -> list[str]:
-    """The commands that it prints for another terminal."""
+    """The commands that the demo prints for use in another terminal."""
     return re.findall(r"^  (/.*|cat .*)$", demo.printed.partition("until Ctrl-C")[2], re.MULTILINE)
 
 
 def printed_address(demo: Demo) -> tuple[str, str, str]:
-    """The console that it prints: its URL, a user and the password."""
+    """(URL, user, password) of the console, as the demo prints them."""
     found = re.search(
         r"^console: (http://127\.0\.0\.1:\d+)  user: (\S+)  password: (\S+)\s*$", demo.printed, re.M
     )
@@ -134,7 +133,7 @@ def printed_address(demo: Demo) -> tuple[str, str, str]:
 
 
 def pasted(demo: Demo, command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in another terminal, in any directory."""
+    """Run a command as in another terminal, with ``/`` as the working directory."""
     return subprocess.run(
         ["sh", "-c", command],
         cwd="/",

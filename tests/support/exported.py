@@ -1,4 +1,4 @@
-"""Handmade items of an export: datasets and operations as a reading of the graph yields them. Names are ``db.table``,
+"""Handmade export items: datasets and operations as they are read from the graph. Names are ``db.table``,
 ``db.table.column`` or a path; equal names have equal ids.
 """
 
@@ -42,11 +42,10 @@ HDFS = KnownSource("hdfs", "HDFS", "hdfs", "cm", ("hdfs://ns1",), granted=False)
 LOCAL = KnownSource("local", "LOCAL", "file://", "cm", ("file://",), granted=True)
 SPARK = KnownSource("spark", "SPARK", "spark", "cm", (), granted=False)
 AT_MS = 1_700_000_000_000
-"""2023-11-14."""
 
 
 def bucket(scheme: str, host: str) -> KnownSource:
-    """The source of a bucket that is only claimed."""
+    """A granted source for a bucket that no configured source serves."""
     authority = f"{scheme}://{host}"
     return KnownSource(
         authority, "S3" if scheme == "s3" else scheme.upper(), authority, "cm", (authority,), granted=True
@@ -54,7 +53,7 @@ def bucket(scheme: str, host: str) -> KnownSource:
 
 
 def dataset(name: str, kind: str = "", source: KnownSource | None = None) -> DatasetName:
-    """A table, or another dataset if ``kind`` says so; a name that begins with a slash is a directory."""
+    """A dataset: a directory if the name begins with a slash, otherwise a table. ``kind`` overrides the type."""
     if name.startswith("/"):
         return DatasetName(identify("path", name), kind or "DIRECTORY", source or HDFS, name)
     database, _, table = name.rpartition(".")
@@ -66,13 +65,13 @@ def database(name: str) -> DatasetName:
 
 
 def column(name: str, kind: str = "") -> ColumnName:
-    """A column by its full name; a name that ends in a dot is the dataset as a whole."""
+    """A column by its full name. If the name ends in a dot, it is the dataset as a whole."""
     table, _, own = name.rpartition(".")
     return ColumnName(identify("column", name), dataset(table, kind), own)
 
 
 def described(name: DatasetName, columns: Sequence[tuple[str, str]] = (), **known: object) -> Dataset:
-    """A dataset with its columns, each with its type; ``known`` are fields of `Dataset`."""
+    """A dataset with columns given as (name, type). ``known`` are fields of `Dataset`."""
     found = tuple(
         Column(
             ColumnName(identify("column", f"{name.full_name}.{own}"), name, own),
@@ -96,7 +95,7 @@ def part(
     into: str = "",
     inferred: bool = False,
 ) -> ColumnLineage:
-    """A part of an operation; ``into`` is the type of the dataset that its outputs are columns of."""
+    """A sub-operation. ``into`` is the type of the dataset that contains the output columns."""
     ends = [
         *(ColumnEnd(column(each)) for each in data),
         *(ColumnEnd(column(each), Flow.CONTROL) for each in control),
@@ -109,7 +108,7 @@ def part(
 
 
 def predicate(outputs: Sequence[str] = (), control: Sequence[str] = (), into: str = "") -> ColumnLineage:
-    """A part that filters rows."""
+    """A sub-operation that filters rows."""
     return part(outputs, (), control, kind="PREDICATE", into=into)
 
 
@@ -125,7 +124,9 @@ def operation(
     deleted: bool = False,
     **known: object,
 ) -> Operation:
-    """An operation that reads and writes at least the datasets of its parts; data flow outweighs control flow."""
+    """An operation that reads and writes at least the datasets of its sub-operations. An input with both data flow and
+    control flow counts as data flow.
+    """
     inputs = {end.dataset.id: end for end in map(_end, reads)}
     outputs = {end.dataset.id: end for end in map(_end, writes)}
     for each in parts:
@@ -163,7 +164,7 @@ def run(of: Operation, details: ExecutionDetails, **known: object) -> Run:
 
 
 def every_kind() -> list[Item]:
-    """Items of every kind that a reading may yield, with all sorts of names, types and statuses."""
+    """Items of every kind that an export can contain, with a variety of names, types and statuses."""
     types = (
         "boolean tinyint smallint int bigint float double decimal(10,2) string varchar(20) char(3) binary date timestamp"
         " interval_day_time array<int> map<string,int> struct<a:int> uniontype<int,string> void"

@@ -1,4 +1,4 @@
-"""Folds lineage of columns to the level of tables, to test that both levels show the same."""
+"""Aggregation of column lineage to table lineage, to check that both levels agree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from navlin.query.fold import CONTAINED, fold_edges
 
 
 def fold(lineage: Lineage) -> Lineage:
-    """The same lineage at the level of tables and operations."""
+    """Return the lineage aggregated to tables and operations."""
     drawn = {node.id for node in lineage.nodes}
     parents = {
         node.id: node.parent for node in lineage.nodes if node.type in CONTAINED and node.parent in drawn

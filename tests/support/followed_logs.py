@@ -1,4 +1,4 @@
-"""An engine's logs, followed while they are rotated, truncated, removed and restored at random."""
+"""Lineage logs of an engine that are followed while they are rotated, truncated, removed and restored at random."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.support.pipeline_estate import unstamped
 
 
 class FollowedLogs:
-    """A directory with the lineage log of an Impala that appends records, and the source that follows it.
+    """A directory with the lineage log of an Impala that appends records, and the source that follows this log.
 
-    Nothing that a nemesis does to the files may lose a record.
+    No fault injected into the files may lose a record.
     """
 
     def __init__(
@@ -56,19 +56,20 @@ class FollowedLogs:
         return time.time_ns() // 1_000_000 + self._ticks
 
     def write(self, count: int, *, to: Path | None = None) -> None:
-        """Appends the next records."""
         with (to or self.log).open("ab") as log:
             for _ in range(count):
                 self.written += 1
                 log.write(_record(self.written))
 
     def aside(self) -> Path:
-        """A new file name in the directory, matching the source's pattern."""
+        """Return a new file name in the directory that matches the source's pattern."""
         self._rotated += 1
         return self.directory / f"impala_lineage_log_1.0-0.{self._rotated}"
 
     def run(self) -> RunRecord:
-        """Follows the logs once. Nothing done to the logs is a reason for the run to fail."""
+        """Follow the logs once. Raises an AssertionError if the run fails, because no change to the logs may make it
+        fail.
+        """
         with holding(self.held):
             record = self.pipeline.run(EXTRACTORS["impala_events"], self.extractor)
         if record.status not in (Status.FINISHED, Status.IDLE) or record.failures:
@@ -76,19 +77,19 @@ class FollowedLogs:
         return record
 
     def catch_up(self) -> None:
-        """Runs until nothing is left."""
         for _ in range(5):
             if self.run().status is Status.IDLE:
                 return
         raise AssertionError("it finds something new again and again")
 
     def index(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """All documents of the logs, without navlin's own stamps."""
+        """Map (core, identity) to each document of this source, without navlin's own stamps."""
         found = {}
         for core, writer in ((ELEMENTS, "sourceId"), (RELATIONS, "writer")):
             self.solr.commit(core, soft=True)
             for each in self.solr.cursor(core, f"{writer}:{self.source.id}", "*"):
-                # Which run of a statement asOf is from depends on the batch, because equal documents are not rewritten.
+                # ``asOf`` comes from one of the statement's runs. Which one depends on the batches, because equal
+                # documents are not rewritten.
                 found[core, each["identity"]] = {
                     name: value
                     for name, value in unstamped(each).items()
@@ -110,7 +111,7 @@ def _record(number: int) -> bytes:
         return {"id": at, "vertexType": "COLUMN", "vertexId": column}
 
     record = {
-        # Some statements run repeatedly, others once.
+        # Later records repeat these statements with different query ids.
         "queryText": " ".join(["INSERT INTO", f"s.t{number % 40}", "SELECT a FROM s.o"]),
         "hash": f"{number % 40:032x}",
         "queryId": f"{number:016x}:0000000000000001",
@@ -123,7 +124,7 @@ def _record(number: int) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
-# -- Nemeses of followed logs --------------------------------------------------------------------------------------------
+# -- Faults in followed logs ---------------------------------------------------------------------------------------------
 
 LogNemesis = Callable[[FollowedLogs, random.Random], None]
 
@@ -133,7 +134,7 @@ def written_to(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def half_a_line_is_there(logs: FollowedLogs, chance: random.Random) -> None:
-    """The rest comes after the next poll."""
+    """The second half of the line is written after the next poll."""
     logs.written += 1
     whole = _record(logs.written)
     at = chance.randrange(1, len(whole))
@@ -150,7 +151,7 @@ def rotated(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def rotated_while_it_is_written(logs: FollowedLogs, chance: random.Random) -> None:
-    """The writer still has it open, and keeps writing to it."""
+    """The writer keeps the rotated file open, and continues to write to it."""
     aside = logs.aside()
     logs.write(2)
     logs.log.rename(aside)
@@ -161,7 +162,7 @@ def rotated_while_it_is_written(logs: FollowedLogs, chance: random.Random) -> No
 
 
 def moved_out_of_the_directory(logs: FollowedLogs, chance: random.Random) -> None:
-    """It was polled once before: its descriptor is held."""
+    """The file was polled once before, so its descriptor is held open."""
     logs.write(2)
     logs.run()
     logs.write(2)
@@ -183,7 +184,7 @@ def compressed_as_it_is_rotated(logs: FollowedLogs, chance: random.Random) -> No
 
 
 def copied_and_truncated(logs: FollowedLogs, chance: random.Random) -> None:
-    """Like ``copytruncate`` of logrotate: the copy is another file, and the log starts over."""
+    """Rotate like logrotate's ``copytruncate``: the copy is a new file, and the log starts again at its beginning."""
     logs.write(3)
     shutil.copyfile(logs.log, logs.aside())
     os.truncate(logs.log, 0)
@@ -193,7 +194,9 @@ def copied_and_truncated(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def truncated_under_its_writer(logs: FollowedLogs, chance: random.Random) -> None:
-    """Read to its end, then truncated; the writer goes on at its old offset, after a hole of NULs."""
+    """The log is truncated after it was read to its end. The writer continues at the old offset, so that the log starts
+    with a hole of NUL bytes.
+    """
     logs.write(1)
     logs.catch_up()
     size = logs.log.stat().st_size
@@ -210,7 +213,9 @@ def removed_when_read(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def set_back_to_an_earlier_copy_and_grown_again(logs: FollowedLogs, chance: random.Random) -> None:
-    """Restored from a backup: same name, another file, which ends earlier and continues with other records."""
+    """The log is restored from a backup: it has the same name but ends earlier, and continues with other records. The
+    file may be a new one or the old one.
+    """
     logs.write(2)
     backup = logs.log.read_bytes()
     logs.write(2)
@@ -233,7 +238,7 @@ def under_a_second_name(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def exchanged_for_what_is_no_file(logs: FollowedLogs, chance: random.Random) -> None:
-    """For one poll."""
+    """The log is replaced for one poll."""
     logs.write(1)
     aside = logs.elsewhere / f"hidden-{logs.written}"
     logs.log.rename(aside)

@@ -1,4 +1,4 @@
-"""A small disk for one program: a private tmpfs, in its own user and mount namespaces."""
+"""A small disk for one process: a private tmpfs in separate user and mount namespaces."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 NAMESPACE: Final = ("unshare", "--user", "--map-root-user", "--mount", "--fork", "--kill-child")
-"""Prefix for a command: it runs where it may mount."""
+"""Prefix of a command line that allows the command to mount file systems."""
 FILLER: Final = "filler"
 
 
 def refused() -> str:
-    """The reason why this machine gives an unprivileged process no such disk; "" if it does."""
+    """Return the reason why this machine does not let an unprivileged process mount a tmpfs; "" if it does."""
     tried = subprocess.run(
         [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, text=True, check=False
     )
@@ -22,14 +22,14 @@ def refused() -> str:
 
 
 def mount(directory: Path, megabytes: int) -> None:
-    """Mounts a separate disk at the directory; runs inside the namespace."""
+    """Mount a tmpfs at the directory. Must run inside the namespace."""
     directory.mkdir(exist_ok=True)
     size = f"size={megabytes}m"
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(directory)], check=True)
 
 
 def fill(directory: Path, *, but_bytes: int = 0) -> None:
-    """Fills the disk, except for ``but_bytes``."""
+    """Fill the disk, leaving ``but_bytes`` free."""
     filler = os.open(directory / FILLER, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with suppress(OSError):
         while True:

@@ -1,6 +1,7 @@
 """An HDFS that is followed through the pipeline into the session's index, and compared with a fresh image.
 
-As a program (``python -m tests.support.hdfs_estate``) it is a process to be killed: it follows once and prints each step.
+Run as a program (``python -m tests.support.hdfs_estate``), this module is a process to be killed. It follows once and
+prints each step.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ Documents = dict[tuple[str, str], dict[str, Any]]
 _OF_A_SOURCE = {"identity", "digest", "writer", "sourceId", "asOf", "endpoint1SourceId", "endpoint2SourceId"}
 _OF_A_SOURCE |= {"endpoint1Ids", "endpoint2Ids", "_version_"}
 _OF_IMAGES = frozenset(SUMS)
-"""Events do not carry these: until the next image they keep the values of the last one."""
+"""Fields that events do not contain. They keep the values of the last image until the next one."""
 
 
 @dataclass
 class HdfsEstate:
-    """``settings`` are the extractor's. `follow` runs it; `fresh` reads an image into a new source."""
+    """An HDFS source. ``settings`` are the settings of its extractor. `follow` runs the source; `fresh` reads an image
+    into a new source.
+    """
 
     solr: Solr
     spark: Callable[[], SparkSession]
@@ -65,12 +68,12 @@ class HdfsEstate:
         )
 
     def follow(self, **options: Any) -> RunRecord:
-        """Runs the source once, a minute later."""
+        """Run the source once, a minute after the previous run."""
         self.now_ms += MINUTE_MS
         return self.pipeline.run(EXTRACTORS["hdfs"], self.extractor(), **options)
 
     def fresh(self) -> Documents:
-        """The documents of the newest image, read by a new source."""
+        """Read the newest image with a new source, return its documents, and remove them from the index."""
         name = f"fresh-{uuid.uuid4().hex[:8]}"
         extractor = self.extractor(name, events=False)
         record = self.pipeline.run(EXTRACTORS["hdfs"], extractor)
@@ -86,8 +89,8 @@ class HdfsEstate:
         return documents
 
     def documents(self, writer: str = "") -> Documents:
-        """Live documents by core and path, without stamps, identities, and fields that are only refreshed along with a
-        change.
+        """Map (core, path) to each live document. Left out are stamps, identities, and fields that are refreshed only
+        when another field changes.
         """
         found: Documents = {}
         writer = writer or self.extractor().source.id
@@ -106,7 +109,7 @@ class HdfsEstate:
                 )
                 found[core, path] = {name: value for name, value in document.items() if name not in left_out}
         live = {path for core, path in found if core == ELEMENTS}
-        # A deleted file keeps the relation to its directory.
+        # Leave out relations from a directory to a deleted file, which remain in the index.
         return {
             (core, path): document
             for (core, path), document in found.items()
@@ -115,7 +118,7 @@ class HdfsEstate:
 
 
 def differences(followed: Documents, fresh: Documents) -> list[str]:
-    """Differences between two indexes, one line per document."""
+    """Return the differences between two indexes, one line per document."""
     lines = []
     for key in sorted(followed.keys() | fresh.keys()):
         one, other = followed.get(key), fresh.get(key)
@@ -132,7 +135,7 @@ def differences(followed: Documents, fresh: Documents) -> list[str]:
 
 
 class Killed:
-    """A process that follows once. It starts Spark immediately and waits for `begin`."""
+    """A process that follows once. It starts Spark immediately, and waits for `follow_until` before it follows."""
 
     def __init__(self, estate: HdfsEstate, scratch: Path) -> None:
         self._estate = estate
@@ -146,7 +149,7 @@ class Killed:
         )
 
     def follow_until(self, step: str) -> list[str]:
-        """Lets it run until it reports that a step begins, and kills it there. Returns the steps reported."""
+        """Let the process run until it reports the beginning of ``step``, then kill it. Return the steps reported."""
         estate = self._estate
         reported = {
             "address": asdict(estate.solr.address),
@@ -168,7 +171,7 @@ class Killed:
         return answer
 
     def kill(self) -> None:
-        """Sends SIGKILL to all its processes; harmless if it has ended."""
+        """Send SIGKILL to all processes of the session. Does nothing if they have ended."""
         for pid in session_of(self._process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Random operations on a real HDFS, below one directory: changes that people and jobs make to files and trees."""
+"""Random operations on a real HDFS below one directory, such as users and jobs perform on files and directory trees."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ WORDS = b'{"name": "words %d", "tags": ["told"], "properties": {"steward": "ann"
 
 @dataclass
 class Operations:
-    """Changes the tree below ``top``, and tracks its contents. The same seed makes the same changes."""
+    """Changes the tree below ``top``, and tracks its contents. Equal seeds make equal changes."""
 
     writer: Writer
     top: str
     seed: int | str = 1
     things: dict[str, bool] = field(default_factory=dict)
-    """Paths below ``top``, and whether each is a directory."""
+    """Path below ``top`` → whether it is a directory."""
     done: int = 0
     _opened: list[str] = field(default_factory=list)
 
@@ -58,7 +58,6 @@ class Operations:
             self.done += operation()
 
     def close(self) -> None:
-        """Closes the files left open."""
         while self._opened:
             path = self._opened.pop()
             if path in self.things:
@@ -67,14 +66,14 @@ class Operations:
     # -- Paths ---------------------------------------------------------------------------------------------------------
 
     def _any(self, *, directory: bool) -> str:
-        """A random path; "" if there is none."""
+        """Return a random path that is not open for writing; "" if there is none."""
         found = [
             path for path, is_one in self.things.items() if is_one is directory and path not in self._opened
         ]
         return self._random.choice(found) if found else ""
 
     def _home(self) -> str:
-        """A directory to put things in."""
+        """Return a random directory that may get new entries."""
         shallow = [path for path, is_one in self.things.items() if is_one and path.count("/") < MOST_DEPTH]
         return self._random.choice([self.top, *shallow])
 
@@ -154,7 +153,7 @@ class Operations:
 
     def _delete_tree(self) -> bool:
         path = self._any(directory=True)
-        # Otherwise the first directories would take everything with them again and again.
+        # Without a limit, the directories near the top would remove almost everything again and again.
         if (
             not path
             or self._holds_open(path)
@@ -200,7 +199,7 @@ class Operations:
         return bool(path)
 
     def _describe(self) -> bool:
-        """Writes a sidecar file next to a file, or in a directory."""
+        """Write a sidecar file next to a file or into a directory."""
         path = self._either()
         if not path or "/." in path:
             return False
@@ -220,7 +219,7 @@ class Operations:
         return True
 
     def _commit(self) -> bool:
-        """A job writes below its staging directory, then moves its output to its target."""
+        """Write a file below a staging directory, then move it to its target, as a job does."""
         home = self._home()
         staging = f"{home}/_temporary/{self.done}"
         if f"{home}/committed{self.done}" in self.things:

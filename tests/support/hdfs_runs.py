@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Run:
-    """One plan and everything that reading it yielded."""
+    """A plan, and all splits and records read for it."""
 
     plan: Plan
     splits: list[Split] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Run:
 
     @property
     def rows(self) -> dict[str, Row]:
-        """The rows read, by path; the newer of two rows wins."""
+        """Path → row. If a path was read twice, the row with the later time wins."""
         found: dict[str, tuple[int, Row]] = {}
         for listing in self.listings:
             for path, row in rows_of(listing):
@@ -54,7 +54,7 @@ class Run:
         return {one.key: one.value for one in (*read, *self.plan.positions)}
 
     def is_gone(self, path: str) -> bool:
-        """Whether a path that was known before counts as gone after this run."""
+        """Whether a previously known path counts as deleted after this run."""
         tree = path.replace("%", "%25")
         return path not in self.rows and any(
             contains(cover.path, tree) and (not cover.matching or re.fullmatch(cover.matching, tree))
@@ -63,7 +63,9 @@ class Run:
 
 
 def rows_of(listing: Listing) -> Iterator[tuple[str, Row]]:
-    """The rows of a listing, without the attributes that a row leaves out; volatile ones as ``~name``."""
+    """Yield (path, attributes) for each row of a listing, without attributes that are None. The names of volatile
+    attributes begin with ``~``.
+    """
     columns = {"directory": listing.directories, **listing.attributes}
     columns |= {f"~{name}": column for name, column in listing.volatile.items()}
     plain = {name: _plain(column) for name, column in columns.items()}
@@ -89,7 +91,7 @@ class Follower:
         done = Run(self.hdfs.plan(Positions(self.saved, self.now_ms, complete)))
         waiting = list(done.plan.splits)
         while waiting:
-            split: Split = pickle.loads(pickle.dumps(waiting.pop(0)))  # noqa: S301  # our own, as Spark does
+            split: Split = pickle.loads(pickle.dumps(waiting.pop(0)))  # noqa: S301  # pickled by this test, as Spark does
             done.splits.append(split)
             for record in self.hdfs.read(split):
                 if isinstance(record, Split):

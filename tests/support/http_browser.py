@@ -1,4 +1,4 @@
-"""A browser from the server's point of view: it keeps the login cookie and sends it with every request."""
+"""A browser as the server sees it: it keeps the login cookie and sends it with every request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.web import PASSWORD, PATIENCE_S, Web
 
 @dataclass
 class Browser:
-    """``cookies`` are by name, ``csrf`` is the session's token."""
+    """``cookies`` maps names to values; ``csrf`` is the session's CSRF token."""
 
     web: Web
     cookies: dict[str, str] = field(default_factory=dict)
@@ -24,14 +24,14 @@ class Browser:
         self.connection.trust_env = False
 
     def log_in(self, name: str, password: str = PASSWORD, **how: Any) -> requests.Response:
-        """Logs in with JSON, unless ``how`` has a body of its own."""
+        """Log in with JSON, unless ``how`` contains another body."""
         answer = self.send("POST", "/login", **(how or {"json": {"name": name, "password": password}}))
         if answer.ok and answer.headers.get("Content-Type") == "application/json":
             self.csrf = answer.json()["csrf"]
         return answer
 
     def send(self, method: str, path: str, **how: Any) -> requests.Response:
-        """Sends the cookies, and no other credentials."""
+        """Send a request with the cookies, and no other credentials."""
         headers = {**how.pop("headers", {})}
         if self.cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
@@ -46,10 +46,10 @@ class Browser:
         return answer
 
     def write(self, path: str, *, token: str | None = None, **how: Any) -> requests.Response:
-        """A POST with the session's token, as navlin's pages send it."""
+        """Send a POST request with the session's CSRF token, as navlin's pages do."""
         headers = {"X-Navlin-CSRF": self.csrf if token is None else token, **how.pop("headers", {})}
         return self.send("POST", path, headers=headers, **how)
 
     def known(self) -> bool:
-        """Whether it is still logged in."""
+        """Whether the browser is still logged in."""
         return self.send("GET", "/session").status_code == 200

@@ -1,7 +1,7 @@
 """A test client that sends the same requests as Hue's catalog, and fails in the same cases.
 
-Written from the public sources of Hue, without knowledge of navlin. Hue makes a client for each of its own requests; the
-parameters carry over from one call to the next, needed or not.
+Written from the public sources of Hue, without knowledge of navlin. Hue makes a new client for each request it handles.
+Query parameters carry over from one call of the client to the next, whether needed or not.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _FIELDS: Final = (
     ("tags", 5),
 )
 _IRI: Final = "/#%[]=:;$&()+,!?*@'~"
-"""Characters that Hue leaves unescaped in a URL."""
+"""Characters that Hue does not escape in a URL."""
 
 
 class NoEntity(LookupError):
-    """Hue found nothing by a name."""
+    """Raised if Hue finds no entity with a name."""
 
 
 class Failed(Exception):
-    """Hue shows an error."""
+    """Raised if Hue would show an error."""
 
 
 class HueCatalog:
-    """The catalog of Hue: one for each user request."""
+    """Hue's catalog client; Hue makes a new one for each user request."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self._url = f"{url}/api/v9"
@@ -46,7 +46,7 @@ class HueCatalog:
         self._session.headers["User-Agent"] = "python-requests/2.27.1"
         self._params: dict[str, Any] = {}
 
-    # -- Searching -------------------------------------------------------------------------------------------------------
+    # -- Search ----------------------------------------------------------------------------------------------------------
 
     def search_interactive(
         self,
@@ -56,7 +56,7 @@ class HueCatalog:
         prefix: str = "",
         offset: int = 0,
     ) -> dict[str, Any]:
-        """Search as you type: with counts, filters and highlights."""
+        """Search while the user types, with counts, filters and highlights."""
         query, filters = [], []
         for term in f"{text}*".split():
             name, colon, value = term.partition(":")
@@ -82,7 +82,7 @@ class HueCatalog:
         return dict(found)
 
     def search(self, text: str, types: Sequence[str] = ("TABLE", "VIEW")) -> list[dict[str, Any]]:
-        """Words, each of which may be in a name, a description or a tag; ``name:value`` are filters."""
+        """Search for words, each in a name, a description or a tag. A term ``name:value`` is a filter."""
         clauses, filters = [], []
         for term in re.sub(r"([{}()\[\]])", r"\\\1", text).split():
             if ":" in term:
@@ -100,18 +100,18 @@ class HueCatalog:
         return self.raw(f"{words} AND ({wanted}) AND ({of_type}) AND {sources}")
 
     def raw(self, query: str) -> list[dict[str, Any]]:
-        """A query as a person writes it."""
+        """Send a query as the user wrote it."""
         self._params.update(query=query, offset=0, limit=FETCHED)
         return list(self._get("entities"))
 
     def of_cluster(self, name: str) -> str:
-        """The prefix that Hue puts before its queries, to limit them to one cluster."""
+        """Return the prefix with which Hue restricts its queries to one cluster."""
         self._params.update(query=f'clusterName:"{name}"', limit=200)
         ids = [each.get("sourceId") or each["identity"] for each in self._get("entities")]
         return f"({' OR '.join(f'sourceId:{each}' for each in ids)}) AND " if ids else "sourceId:0 AND"
 
     def suggest(self, start: str) -> list[str]:
-        """Suggestions of names that begin with ``start``."""
+        """Return suggestions of names that begin with ``start``."""
         return list(self._get(f"interactive/suggestions?query={start or '*'}", with_params=False))
 
     # -- Entities --------------------------------------------------------------------------------------------------------
@@ -134,7 +134,9 @@ class HueCatalog:
         return dict(self._get(f"entities/{identity}"))
 
     def get_lineage(self, identity: str) -> dict[str, Any]:
-        """The lineage; Hue's page matches the inputs and outputs of operations with uppercase table names."""
+        """Return the lineage. Checks that input and output names are uppercase, because Hue compares them with
+        uppercase table names.
+        """
         self._params.update(entityIds=identity)
         found = self._get("lineage")
         for each in found["entities"]:
@@ -144,10 +146,10 @@ class HueCatalog:
                 )
         return dict(found)
 
-    # -- Words -----------------------------------------------------------------------------------------------------------
+    # -- User-written fields ---------------------------------------------------------------------------------------------
 
     def update(self, entity: Mapping[str, Any], **words: Any) -> dict[str, Any]:
-        """Writes metadata; fields not given are sent back as read, except tags."""
+        """Write metadata. Fields not given are sent back as they were read, except tags."""
         body = {
             "name": entity["name"],
             "description": entity["description"],
@@ -175,7 +177,9 @@ class HueCatalog:
         return self.update(entity, properties=left)
 
     def set_up(self) -> dict[str, Any]:
-        """Registers the property in which Hue keeps its documents, unless it exists: once, before any query."""
+        """Register the property in which Hue stores its documents, unless it exists. Hue does this once, before any
+        query.
+        """
         if not self._get(f"models/namespaces/{NAMESPACE}", with_params=False):
             self._write("POST", "models/namespaces", {"name": NAMESPACE, "description": "Set of fields"})
         properties = self._get(f"models/namespaces/{NAMESPACE}/properties", with_params=False)
@@ -196,11 +200,11 @@ class HueCatalog:
                 self._write("POST", f"models/packages/nav/classes/{kind}/properties", names)
         return dict(self._get("models/properties/mappings", with_params=False))
 
-    # -- Inside ----------------------------------------------------------------------------------------------------------
+    # -- Internals -------------------------------------------------------------------------------------------------------
 
     def _find(self, source_type: str, kind: str, name: str, **more: str) -> dict[str, Any]:
         wanted = {"sourceType": source_type, "originalName": name, "deleted": "false", **more}
-        # The bare word for everything but tables: Hue writes it this way.
+        # Hue writes the bare type name, except for tables.
         begun = "(type:TABLE OR type:VIEW)" if kind == "TABLE" else kind
         query = f"{begun} AND {'AND'.join(f'({key}:{value})' for key, value in wanted.items())}"
         self._params.update(query=query, offset=0, limit=2)
@@ -229,7 +233,7 @@ class HueCatalog:
 
     def _answer(self, request: requests.Request) -> Any:
         prepared = self._session.prepare_request(request)
-        # Hue sends its URL as it is; requests would encode it once more.
+        # Hue sends the URL unchanged; requests would escape it a second time.
         prepared.url = request.url
         answer = self._session.send(prepared, timeout=PATIENCE_S, allow_redirects=request.method != "POST")
         if answer.status_code >= 300:

@@ -1,10 +1,11 @@
-"""The container of an fsimage: magic, sections (each a stream of its own if a codec is set), summary, checksum file.
+"""The container format of an fsimage: magic, sections, summary and checksum file. With a codec, each section is a
+separate compressed stream.
 
-Written from fsimage.proto and the behaviour of Hadoop's FSImageFormatProtobuf.Saver, only for tests and benches:
+Written for tests and benchmarks only, from fsimage.proto and the behaviour of Hadoop's FSImageFormatProtobuf.Saver:
 
-- With a codec every section is one stream, and an empty one that belongs to no section precedes the summary.
-- A sub-section lies inside its section and precedes it in the table of sections. Up to Hadoop 3.4 an image has either
-  a codec or sub-sections; 3.5 writes both, and then each sub-section is a stream of its own.
+- With a codec, an empty stream that belongs to no section precedes the summary.
+- A sub-section lies inside its section, and precedes the section in the table of sections. Up to Hadoop 3.4 an image
+  has either a codec or sub-sections. Hadoop 3.5 writes both, and then each sub-section is a separate stream.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MAGIC = b"HDFSIMG1"
 
 
 class Codec(StrEnum):
-    """Values of the summary's field `codec`."""
+    """Values of the field `codec` in the summary."""
 
     NONE = ""
     DEFAULT = "org.apache.hadoop.io.compress.DefaultCodec"
@@ -38,7 +39,7 @@ class Codec(StrEnum):
 
 
 def varint(value: int) -> bytes:
-    """A protobuf varint; a negative number takes ten bytes."""
+    """Encode a protobuf varint; a negative number takes ten bytes."""
     value &= 0xFFFF_FFFF_FFFF_FFFF
     if value < 0x80:
         return bytes((value,))
@@ -63,7 +64,7 @@ def fixed32(field: int, value: int) -> bytes:
 
 
 def nested(field: int, content: bytes | str) -> bytes:
-    """A length-delimited field: a message, a text, bytes or packed numbers."""
+    """Encode a length-delimited field: a message, a string, bytes, or packed numbers."""
     content = content.encode() if isinstance(content, str) else content
     return varint(field << 3 | 2) + varint(len(content)) + content
 
@@ -73,7 +74,9 @@ def delimited(message: bytes) -> bytes:
 
 
 class ImageFile:
-    """Writes an image from front to end without keeping it. Leaving the `with` block without an error completes it."""
+    """Writes an image sequentially without keeping it in memory. Leaving the `with` block without an error completes
+    the image.
+    """
 
     def __init__(self, path: Path, *, layout: int = -66, codec: Codec = Codec.NONE, md5: bool = True) -> None:
         self.path = path
@@ -101,11 +104,12 @@ class ImageFile:
             beside.write_text(f"{self._sum.hexdigest()} *{self.path.name}\n")
 
     def write(self, data: bytes) -> None:
-        """Appends to the current section."""
         self._put(self._stream.write(data))
 
     def end_sub_section(self, name: str) -> None:
-        """Ends a sub-section: everything written since the last one. An empty one is not listed."""
+        """End a sub-section, which consists of everything written since the previous one. An empty sub-section is not
+        listed.
+        """
         self._put(self._stream.finish())
         self._stream = _stream(self._codec)
         if self._offset > self._sub_section:
@@ -113,7 +117,9 @@ class ImageFile:
             self._sub_section = self._offset
 
     def end_section(self, name: str) -> None:
-        """Ends a section: everything since the last one. If a sub-section ends with it, its stream has already ended."""
+        """End a section, which consists of everything written since the previous one. If it ends together with a
+        sub-section, the stream has already been finished.
+        """
         if self._sub_section == self._section or self._offset > self._sub_section:
             self._put(self._stream.finish())
         self._stream = _stream(self._codec)
@@ -157,7 +163,7 @@ class _Compressor(Protocol):
 
 
 class _Streamed:
-    """Codecs with a stream format."""
+    """A codec with its own stream format."""
 
     def __init__(self, compressor: _Compressor) -> None:
         self._compressor = compressor
@@ -170,10 +176,11 @@ class _Streamed:
 
 
 class _Blocks:
-    """Hadoop's BlockCompressorStream, with its buffer of 256 KiB less the codec's possible overhead.
+    """The format of Hadoop's BlockCompressorStream. Its buffer of 256 KiB is reduced by the codec's maximum overhead.
 
-    A block is its uncompressed length, then chunks, each with its compressed length; lengths are big-endian. A write
-    larger than the buffer is one block of several chunks. A stream without further data ends with an empty block.
+    A block consists of its uncompressed length and of chunks, each preceded by its compressed length; lengths are
+    big-endian. A write larger than the buffer becomes one block of several chunks. A stream without further data ends
+    with an empty block.
     """
 
     BUFFER_BYTES = 256 * 1024

@@ -1,6 +1,6 @@
-"""The string table of an fsimage, and the functions that pack its numbers together with bits.
+"""The string table of an fsimage, and functions that pack string ids and other bits into numbers.
 
-The bits of permissions, ACL entries and extended attributes are those of Hadoop's PermissionStatusFormat,
+The layouts for permissions, ACL entries and extended attributes are those of Hadoop's PermissionStatusFormat,
 AclEntryStatusFormat and XAttrFormat.
 """
 
@@ -16,13 +16,15 @@ _NAMESPACES = ("user", "trusted", "security", "system", "raw")
 
 @dataclass(slots=True)
 class Strings:
-    """The string table: one numbering, or with mask bits one for each kind, whose number is in the uppermost bits."""
+    """The string table. Without mask bits, all strings share one numbering. With mask bits, each kind of string has its
+    own numbering, and the kind is stored in the highest bits of an id.
+    """
 
     mask_bits: int
     _ids: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def id(self, kind: int, value: str) -> int:
-        """The id of a string; 0 for no name at all."""
+        """Return the id of a string, which is assigned if the string is new; 0 for an empty string."""
         if not value:
             return 0
         kind = kind if self.mask_bits else 0
@@ -41,7 +43,7 @@ class Strings:
         return self.id(_USER, owner) << 40 | self.id(_GROUP, group) << 16 | mode
 
     def acl(self, entry: str) -> int:
-        """An entry in the spelling of `hdfs dfs -setfacl`: [default:]user|group|mask|other:[name]:rwx."""
+        """Pack an ACL entry, given as in `hdfs dfs -setfacl`: [default:]user|group|mask|other:[name]:rwx."""
         *scope, kind, name, allowed = entry.split(":")
         types = ("user", "group", "mask", "other")
         bits = sum(bit for bit, sign in zip((4, 2, 1), allowed, strict=True) if sign != "-")

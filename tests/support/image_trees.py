@@ -1,4 +1,4 @@
-"""A small tree with a sample of everything that an fsimage may contain."""
+"""A small tree with an example of everything that an fsimage may contain."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Small fsimages for tests, as a NameNode would write the tree that the test describes.
+"""Small fsimages for tests, written as a NameNode would write the tree that the test describes.
 
-They are written from Hadoop's own description, independently of navlin's reader.
+The format comes from Hadoop's own description, independently of navlin's reader.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ POLICIES = {
     "RS-LEGACY-6-3-1024k": (3, "rs-legacy", 6, 3),
     "XOR-2-1-1024k": (4, "xor", 2, 1),
     "RS-10-4-1024k": (5, "rs", 10, 4),
-    "RS-4-1-256k": (65, "rs", 4, 1),  # one that somebody added: such ids begin at 65
+    "RS-4-1-256k": (65, "rs", 4, 1),  # a custom policy; ids of custom policies begin at 65
 }
-"""Erasure coding policies by name: id, codec, data and parity units."""
+"""Erasure coding policies: name → (id, codec, data units, parity units)."""
 
 _ZONE = "raw.hdfs.crypto.encryption.zone"
 _POLICY = "system.hdfs.erasurecoding.policy"
@@ -43,7 +43,7 @@ Path_ = str | bytes
 
 @dataclass(slots=True)
 class Inode:
-    """One inode, and its expected row. `row` is None if it is only in a snapshot."""
+    """One inode of the tree."""
 
     id: int
     name: bytes
@@ -59,7 +59,7 @@ class Inode:
     block_size: int = 0
     replication: int = 0
     policy: str = ""
-    """On a directory the policy set on it, on a file the one it is striped with."""
+    """For a directory, the erasure coding policy set on it; for a file, the policy that it is striped with."""
     under_construction: bool = False
     target: bytes = b""
     zone_key: str = ""
@@ -71,8 +71,8 @@ class Inode:
 
 
 class Tree:
-    """A tree of files, described call by call; parent directories are added automatically. `inode_id` may be any free
-    number.
+    """A tree of files, built by one call per file or directory; missing parents are added automatically. `inode_id` may
+    be any unused number.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class Tree:
         self._strings = Strings((3 if expanded else 0) if mask_bits is None else mask_bits)
         self.inodes: dict[int, Inode] = {}
         self.children: dict[int, list[int]] = {}
-        """By directory. A test that wants a broken image writes into it."""
+        """Directory → its children. A test may edit this to get a broken image."""
         self.referred: dict[int, list[int]] = {}
-        """The same for children that a directory has through a reference."""
+        """Directory → the children that it contains through references."""
         self.paths: dict[bytes, int] = {}
         self.inodes_in_header: int | None = None
         self.first_reference = 0
-        """The number that directories have for the first reference."""
+        """The number with which directories refer to the first reference."""
         self.unknown_fields = b""
-        """Appended to the fields of every inode, as a later Hadoop might."""
+        """Fields appended to every inode, as a later Hadoop release might write them."""
         self._next_id, self._next_block = ROOT_ID, _FIRST_BLOCK
         self.directory("/", mode=0o755)
 
@@ -117,7 +117,7 @@ class Tree:
         by_reference: bool = False,
         only_in_snapshot: bool = False,
     ) -> int:
-        """Adds a directory; an existing one is described again."""
+        """Add a directory, or replace the attributes of an existing one."""
         more = dict(xattrs or {})
         if zone_key:
             # ZoneEncryptionInfoProto: AES/CTR/NoPadding, ENCRYPTION_ZONES.
@@ -150,7 +150,7 @@ class Tree:
         by_reference: bool = False,
         only_in_snapshot: bool = False,
     ) -> int:
-        """Adds a file whose blocks have these lengths. `striped` names the erasure coding policy it was written with."""
+        """Add a file with blocks of the given lengths. `striped` names the erasure coding policy of the file."""
         inode = Inode(
             0, b"", Inode.FILE, owner, group, mode, modified_ms, accessed_ms,
             acl=acl, xattrs=dict(xattrs or {}), blocks=blocks, block_size=block_size, replication=replication,
@@ -184,7 +184,9 @@ class Tree:
         order: int = 0,
         strange_sections: Iterable[str] = (),
     ) -> Path:
-        """Writes the image. `order` is the seed for the order of its inodes; 0 keeps the NameNode's, which is by number."""
+        """Write the image. `order` is the seed for a random order of inodes; 0 keeps the NameNode's order, which is by
+        inode number.
+        """
         self._next_block = _FIRST_BLOCK
         with ImageFile(path, layout=self.layout, codec=codec, md5=md5) as image:
             _put(image, "NS_INFO", [self._name_system()])
@@ -204,7 +206,7 @@ class Tree:
         return path
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """The rows that a reader should make of the image, by path: values of attributes, without those left out."""
+        """Map each path to the row that a reader should return: the attributes that have a value."""
         rows = {}
         for path, inode_id in sorted(self.paths.items()):
             rows[path.decode("utf-8", "backslashreplace")] = self._row(path, self.inodes[inode_id])
@@ -213,7 +215,7 @@ class Tree:
         return rows
 
     def _content(self, directory: bytes) -> dict[str, Any]:
-        """Sums over the files below a directory; times are rounded up to the next second."""
+        """Totals over the files below a directory. Times are rounded up to whole seconds."""
         start = directory.rstrip(b"/") + b"/"
         below = [self.inodes[inode] for path, inode in self.paths.items() if path.startswith(start)]
         files = [inode for inode in below if inode.kind == Inode.FILE]
@@ -251,7 +253,7 @@ class Tree:
         return written
 
     def _policy_at(self, path: bytes) -> str:
-        """The policy of the nearest directory that has one; `replication` there means none."""
+        """The policy of the nearest ancestor that has one; the policy `REPLICATION` there means none ("")."""
         while True:
             policy = self.inodes[self.paths[path]].policy
             if policy or path == b"/":
@@ -277,7 +279,7 @@ class Tree:
         return inode.id
 
     def _parent(self, path: bytes) -> int:
-        """The directory of this path, made along with its parents if missing."""
+        """Return the id of the directory at this path. Missing directories are added."""
         missing = []
         while (found := self.paths.get(path or b"/")) is None:
             missing.append(path)
@@ -318,7 +320,7 @@ class Tree:
         image.end_section("INODE")
 
     def _put_directories(self, image: ImageFile, in_sub_section: int, order: int) -> list[bytes]:
-        """Writes each entry into the section. Returns the entries of the section of references, in their order."""
+        """Write the entries of INODE_DIR. Return the entries of INODE_REFERENCE, in the order of their numbers."""
         references: list[bytes] = []
         written = 0
         known = [inode.id for inode in self._ordered(order)]
@@ -332,7 +334,7 @@ class Tree:
             if referred:
                 first = self.first_reference + len(references)
                 entry += nested(3, b"".join(varint(first + at) for at in range(len(referred))))
-                # A DstReference: its name is that of the inode it refers to.
+                # A DstReference, which has the name of the inode that it refers to.
                 references += [number(1, child) + number(3, 7) for child in referred]
             image.write(delimited(entry))
             written += len(children) + len(referred)
@@ -356,7 +358,9 @@ class Tree:
         ]
 
     def _put_snapshots(self, image: ImageFile) -> None:
-        """If something is only in a snapshot, the root has a snapshot from which it was deleted."""
+        """Write the snapshot sections. If some inodes exist only in a snapshot, the root has a snapshot from which they
+        were deleted.
+        """
         gone = sorted(self.inodes.keys() - set(self.paths.values()))
         if not gone:
             _put(image, "SNAPSHOT", [number(1, 0) + number(3, 0)])
@@ -419,7 +423,7 @@ def _bytes(path: Path_) -> bytes:
 
 
 def _spelled(mode: int) -> str:
-    """Formatted like FsPermission: of the bits above the lowest nine it only knows the sticky bit."""
+    """Format a mode like FsPermission, which shows only the sticky bit of the bits above the lowest nine."""
     letters = [sign if mode & 1 << 8 - at else "-" for at, sign in enumerate("rwxrwxrwx")]
     if mode & 0o1000:
         letters[8] = "t" if mode & 1 else "T"

@@ -1,4 +1,4 @@
-"""A small estate of one test's own, written to the real index as the pipeline writes it."""
+"""A small estate for one test, written to a real index as the pipeline writes it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from navlin.model.tree import below
 
 DAY_MS = 86_400_000
 NOW_MS = 1_000_000 * 1_000_000
-"""A day in 2001: long before anything that other tests write."""
+"""A day in 2001, long before the times that other tests write."""
 
 
 class World:
-    """Sources HIVE-1, HDFS-1, HDFS-2, IMPALA-1 and SPARK-1 of the test's own cluster."""
+    """Sources HIVE-1, HDFS-1, HDFS-2, IMPALA-1 and SPARK-1 in a separate cluster for each test."""
 
     def __init__(self, solr: Solr, cluster: str, *, configured: bool = True) -> None:
         self.solr, self.cluster = solr, cluster
@@ -113,7 +113,7 @@ class World:
     # -- Writing ---------------------------------------------------------------------------------------------------------
 
     def put(self, source: Source, *records: Entity | Relation) -> str:
-        """Writes records as one run of a source, and commits them; returns the run's id."""
+        """Write and commit records as one run of a source, and return the run's id."""
         self.runs[source.id] += 1
         stamp = Stamp(run_id(source.id, self.runs[source.id]), self.now_ms)
         envelopes = [source_envelope(source, self.now_ms)]
@@ -153,7 +153,7 @@ class World:
             pass
 
     def drop(self, source: Source, *gone: Key | Relation) -> str:
-        """Flags things deleted as a run of their source does, and commits; returns the run's id."""
+        """Flag entities and relations deleted as a run of their source does, commit, and return the run's id."""
         self.runs[source.id] += 1
         stamp = Stamp(run_id(source.id, self.runs[source.id]), self.now_ms)
         elements = [thing.identity for thing in gone if isinstance(thing, Key)]
@@ -167,7 +167,7 @@ class World:
         return stamp.run_id
 
     def link(self, *run_ids: str, everything: bool = False) -> dict[str, int]:
-        """Links the documents that these runs wrote."""
+        """Link the documents written by these runs, or all documents with ``everything``. Return the linker's counts."""
         own = run_ids[-1] if run_ids else run_id(self.cluster, 0)
         linked = link(Linking(self.solr, self.now_ms, own, run_ids, since_ms=0, everything=everything))
         self.commit()
@@ -180,17 +180,15 @@ class World:
     # -- Reading ---------------------------------------------------------------------------------------------------------
 
     def relation(self, source: Source, relation: Relation) -> dict[str, Any]:
-        """The document of a relation that a source stated."""
         found = self.solr.get(RELATIONS, [relation_envelope(relation, source.id).identity])
         assert found, f"{relation.type} of {relation.ep1.name} and {relation.ep2.name} is not in the index"
         return found[0]
 
     def entity_of(self, key: Key) -> dict[str, Any] | None:
-        """The document of an entity, or None."""
         return next(iter(self.solr.get(ELEMENTS, [key.identity])), None)
 
     def added(self) -> set[tuple[str, str, str]]:
-        """Relations that the linker added: (table or partition, path, "certain" or "inferred")."""
+        """Relations that the linker added, as (table or partition, path, "certain" or "inferred")."""
         return {
             (
                 relation["endpoint1Name"],
@@ -202,12 +200,12 @@ class World:
         }
 
     def documents(self, core: str) -> list[dict[str, Any]]:
-        """All committed documents of this world in a core, with the fields derived from theirs."""
+        """All committed documents of this world in a core, including derived fields."""
         documents = presented(self.solr, core, self.stored(core))
         return sorted(documents, key=lambda document: str(document["identity"]))
 
     def stored(self, core: str) -> list[dict[str, Any]]:
-        """All documents of this world in a core, as Solr has them."""
+        """All committed documents of this world in a core, as stored in Solr."""
         ids = ",".join(source.id for source in self.sources)
         fields = ("endpoint1SourceId", "endpoint2SourceId") if core == RELATIONS else ("sourceId",)
         found: dict[str, dict[str, Any]] = {}
@@ -217,7 +215,7 @@ class World:
         return list(found.values())
 
     def index(self) -> dict[str, list[dict[str, Any]]]:
-        """Every document, without navlin's own stamps."""
+        """Map each core to its documents, without navlin's own stamps."""
         return {
             core: [
                 {name: value for name, value in document.items() if name not in STAMPS}
@@ -227,7 +225,7 @@ class World:
         }
 
     def versions(self) -> dict[str, int]:
-        """Versions of all documents, to compare to see that nothing was written."""
+        """Map the id of each document to its version. Equal versions prove that nothing was written."""
         return {
             document["identity"]: document["_version_"]
             for core in (ELEMENTS, RELATIONS)
@@ -235,7 +233,6 @@ class World:
         }
 
     def clear(self) -> None:
-        """Removes every document of this world."""
         for core in (ELEMENTS, RELATIONS):
             self.solr.delete_ids(core, [document["identity"] for document in self.documents(core)])
         self.commit()

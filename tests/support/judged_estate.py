@@ -1,4 +1,4 @@
-"""The estate for judged searches (``tests/data/judged``), as documents of the index."""
+"""The estate for judged searches (``tests/data/judged``), written as documents of the index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOLDER: Final = Path(__file__).parents[1] / "data" / "judged"
 
 
 class JudgedEstate(World):
-    """All of ``estate.json`` under one name. `keys` has each thing by the list that names it."""
+    """The estate in ``estate.json``. `keys` maps the list of strings that identifies an entity in the file to its key."""
 
     def __init__(self, solr: Solr, name: str) -> None:
         super().__init__(solr, name)
@@ -58,7 +58,7 @@ class JudgedEstate(World):
         self.index()
 
     def id_of(self, named: Sequence[str]) -> str:
-        """The id of the thing that a list names."""
+        """Return the id of the entity that this list of strings identifies."""
         return self.keys[tuple(named)].identity
 
     def _source(self, given: dict[str, Any]) -> None:
@@ -104,7 +104,9 @@ class JudgedEstate(World):
             self._add(key, (given["source"], name, column), each)
 
     def _column(self, named: Sequence[str]) -> Key:
-        """A column; a column of a path is granted, because no file system reports any."""
+        """Return a column's key. A column of a path is granted if the estate does not define it, because no file system
+        reports columns.
+        """
         if tuple(named) not in self.keys:
             *path, column = named
             self.keys[tuple(named)] = self.granted(path_column_key(self.keys[tuple(path)], column))

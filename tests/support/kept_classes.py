@@ -1,4 +1,4 @@
-"""Finds in the syntax tree what is saved in positions: where they are made, and the classes restored from them."""
+"""Analysis of syntax trees for saved positions: the code that makes positions, and the classes restored from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def positions_made(module: str, tree: ast.Module) -> Iterator[str]:
-    """The key of each position that a module makes, as written."""
+    """Yield the source text of the key of each position that a module makes; "**" if the key is not written out."""
     known = _known(module, tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and full_name(node.func, known) in POSITIONS:
@@ -22,9 +22,10 @@ def positions_made(module: str, tree: ast.Module) -> Iterator[str]:
 
 
 def classes_restored(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Full names of classes made from JSON by position or by key: from saved data, which is trusted.
+    """Yield the full names of classes that are built from parsed JSON by unpacking or by a literal key.
 
-    Data from others is read with ``get``, because a key may be missing.
+    Only saved data, which is trusted, may be read this way. Other data is read with ``get``, because a key may be
+    missing.
     """
     defined = {
         f"{name}.{each.name}"

@@ -1,7 +1,7 @@
-"""A fixed set of inputs, run to completion by processes that are killed on the way and restarted.
+"""A fixed set of inputs, processed to the end by processes that are killed and restarted.
 
-As a program (``python -m tests.support.killed_runs``) it is one such process: it reads Solr's address from stdin, prints
-each step on a line, and continues from where the previous process was killed.
+Run as a program (``python -m tests.support.killed_runs``), this module is one of these processes. It reads Solr's
+address from stdin, prints each step on a line, and continues where the previous process was killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ LIFE_MS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Contents of the metastore from now on, and lines that the engine appends to its file."""
+    """The metastore's contents in this generation, and the lines that the engine appends to its file. ``broken`` and
+    ``rejected`` name tables that cannot be read.
+    """
 
     tables: Mapping[str, Any]
     lines: Sequence[str] = ()
@@ -69,9 +71,10 @@ GENERATIONS: tuple[Generation, ...] = (
             _said("look", ["sales.orders"], [], 3),
         ],
     ),
-    # A claimed table appears, another changes; a line that is not a record; a claim of a location that nobody serves.
+    # A claimed table appears, and another table changes. The engine reports a line that is not a record, and a location
+    # that no source serves.
     Generation(_MORE, ["{half a record", _said("export", ["sales.report"], ["hdfs://out/x/report"], 4)]),
-    # A table goes; the statement loses a part, and an old record of it comes late.
+    # A table is dropped. A statement loses a sub-operation, and an older record of it arrives late.
     Generation(
         _LESS,
         [
@@ -79,7 +82,7 @@ GENERATIONS: tuple[Generation, ...] = (
             _said("report", ["tmp.stage", "sales.items"], ["sales.report"], 5, parts=_PARTS),
         ],
     ),
-    # More than one batch of each core.
+    # Each core gets more than one batch.
     Generation(
         {**_LESS, **_wide(110, 10)},
         [
@@ -87,40 +90,42 @@ GENERATIONS: tuple[Generation, ...] = (
             for n in range(0, 100, 2)
         ],
     ),
-    # Something cannot be read: nothing is lost because of it.
+    # Some tables cannot be read; they must not be lost.
     Generation(
         {**_LESS, **_wide(100, 9, "ann")},
         [_said("again", ["wide.t001"], ["wide.t002"], 200)],
         broken=["wide.t005"],
         rejected=["wide.t006"],
     ),
-    # Now it can: half of the wide ones are gone, a table is back without a column.
+    # All tables can be read again. Some of the wide ones are gone, and a dropped table is back; another one has lost a
+    # column.
     Generation({**_BACK, **_wide(80, 9, "ann")}, [_said("again", ["wide.t001"], ["wide.t002"], 201)]),
     Generation({**_RENAMED, **_wide(80, 9, "ann")}, ["no record either"]),
 )
 
 
-# -- Running them ------------------------------------------------------------------------------------------------------
+# -- Running the generations -------------------------------------------------------------------------------------------
 
 
 class Played:
-    """An estate over which the generations are played. Each run is repeated until it succeeds, as a daemon does."""
+    """An estate that processes the generations one after the other."""
 
     def __init__(self, estate: SmallEstate, reported: Callable[[str], None] = lambda step: None) -> None:
         self.estate, self.reported = estate, reported
         self._through = estate.tables_file.with_suffix(".through")
 
     def begin(self) -> None:
-        """Forgets the progress."""
         self._through.unlink(missing_ok=True)
 
     @property
     def through(self) -> int:
-        """The number of runs completed."""
+        """Number of runs completed."""
         return int(self._through.read_text()) if self._through.exists() else 0
 
     def play(self, *, life: int = 0, first: int = 0, last: int = 2 * len(GENERATIONS)) -> None:
-        """Makes the runs not yet completed: two per generation, the metastore's and the engine's."""
+        """Execute the runs that are not yet completed, up to ``last``. Even runs are the metastore's, odd ones the
+        engine's. Raises an AssertionError if a run fails.
+        """
         for run in range(max(first, self.through), last):
             number = run // 2
             self.lay(number)
@@ -136,7 +141,7 @@ class Played:
             self._through.write_text(str(run + 1))
 
     def lay(self, number: int) -> None:
-        """Sets the sources to their contents in this generation, counted from 0."""
+        """Set the sources to their contents in generation ``number``, counted from 0."""
         now = GENERATIONS[number]
         self.estate.tables(now.tables, broken=now.broken, rejected=now.rejected)
         lines = [line for generation in GENERATIONS[: number + 1] for line in generation.lines]
@@ -144,8 +149,8 @@ class Played:
 
 
 def index_of(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
-    """All documents of the inputs, by core and id, without navlin's own stamps. The time of a metastore listing is a
-    stamp too; the time of a statement's run is not.
+    """Map (core, id) to each document of the inputs, without navlin's own stamps. The time of a metastore listing is
+    removed as well; the time of a statement's run is kept.
     """
     estate.solr.commit(RUNS, soft=True)
     index = estate.index()
@@ -161,7 +166,6 @@ def index_of(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def wipe(estate: SmallEstate) -> None:
-    """Removes everything of the estate from the index."""
     documents = {core: [d["identity"] for d in estate.documents(core)] for core in (ELEMENTS, RELATIONS)}
     of_either = (
         f"sourceId:({estate.hive.id} OR {estate.impala.id}) source:({estate.hive.id} OR {estate.impala.id})"
@@ -175,7 +179,7 @@ def wipe(estate: SmallEstate) -> None:
 def differences(
     one: Mapping[tuple[str, str], Mapping[str, Any]], other: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> list[str]:
-    """Differences between two indexes, one line per document."""
+    """Return the differences between two indexes, one line per document."""
     return [
         f"{core} {identity}: {_unlike(one.get((core, identity)), other.get((core, identity)))}"
         for core, identity in sorted(one.keys() | other.keys())
@@ -190,13 +194,13 @@ def _unlike(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> s
     return ", ".join(f"{name} {one.get(name)!r} and {other.get(name)!r}" for name in names) + f" of {one}"
 
 
-# -- Processes that are killed -----------------------------------------------------------------------------------------
+# -- Killed processes --------------------------------------------------------------------------------------------------
 
 
 class Life:
-    """One process that runs the inputs. ``steps`` grows while it lives; the last one is where it was killed.
+    """A process that runs the inputs. ``steps`` lists the steps begun; the last one is where the process was killed.
 
-    It starts Spark immediately and waits for `begin`, so that the next one can start up while this one runs.
+    The process starts Spark immediately and waits for `begin`, so that it can start up while the previous process runs.
     """
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -225,7 +229,7 @@ class Life:
         self._lines.put("")
 
     def begin(self, address: SolrAddress, cluster: str) -> None:
-        """Lets it run."""
+        """Make the waiting process run the inputs."""
         reported = {
             "address": asdict(address),
             "folder": str(self._folder),
@@ -236,12 +240,12 @@ class Life:
         self._orders.flush()
 
     def next_step(self) -> str:
-        """Waits for its next line; "" once it and its children have ended."""
+        """Wait for the next step; return "" once the process and its children have ended."""
         return self._lines.get()
 
     def kill(self, *, driver_alone: bool = False) -> None:
-        """Sends SIGKILL to all its processes at once, as systemd does, or to the driver alone, whose children then end in
-        their own time. Harmless if it has ended.
+        """Send SIGKILL to all processes of the session at once, as systemd does, or to the driver only, whose children
+        then end by themselves. Does nothing if the processes have ended.
         """
         if driver_alone:
             os.kill(self._process.pid, signal.SIGKILL)
@@ -253,7 +257,7 @@ class Life:
                 continue
 
     def end(self) -> int:
-        """Waits for its end, not for that of its children; returns its exit code."""
+        """Wait until the process ends, without waiting for its children, and return its exit code."""
         return self._process.wait(600)
 
     def close(self) -> None:
@@ -263,7 +267,7 @@ class Life:
 
 
 def session_of(leader: int) -> list[int]:
-    """The processes of a session: Spark's workers have a process group of their own."""
+    """Return the processes of a session. Process groups are not enough, because Spark's workers have their own."""
     pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -276,11 +280,11 @@ def session_of(leader: int) -> list[int]:
 
 
 def main() -> None:
-    """Makes the runs not yet completed."""
+    """Read the orders from stdin, and execute the runs that are not yet completed."""
     spark = start_session(Path(sys.argv[1]))
     orders = sys.stdin.readline()
     if not orders:
-        return  # nobody needed it
+        return  # the test ended without starting this process
     reported = json.loads(orders)
 
     def say(step: str) -> None:

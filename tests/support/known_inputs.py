@@ -1,7 +1,7 @@
 """Loads known inputs into an index, always in the same way, so that the results of two versions of navlin can be
 compared.
 
-Times come from the inputs or from a clock that is fixed during a run, so only navlin's stamps may differ.
+Times come from the inputs or from a clock that is fixed during a run, so that only navlin's own stamps differ.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from tests.support.pipeline_estate import SmallEstate
 
 TABLE_FORMATS = Path(__file__).parents[1] / "table_formats"
 BEFORE_FORGETTING_MS = 1_000_000_000_000
-"""September 2001: a purge up to then removes only the entities that a test dates back."""
+"""A time in September 2001. A purge up to then removes only entities that a test has given an earlier time."""
 DAY_MS = 86_400_000
 
 
 class NotLoaded(Exception):
-    """A run failed, so the index is incomplete."""
+    """Raised if a run failed, so that the index is incomplete."""
 
 
 @dataclass
 class Loader:
-    """Loads into one Solr. ``folder`` is a scratch directory; no document contains its name."""
+    """Loads inputs into one Solr. ``folder`` is a scratch directory whose name is in no document."""
 
     solr: Solr
     spark: Callable[[], SparkSession]
@@ -56,7 +56,7 @@ class Loader:
         self.pipeline = Pipeline(self.solr.address, self.spark, lambda: self.now_ms)
 
     def load_corpora(self, corpora: Path) -> None:
-        """The event logs and lineage logs written by others."""
+        """Load the event logs and lineage logs of other projects."""
         hive, impala, spark = self._sources("corpora", claimable_hive=False)
         estate = Estate("corpora", (hive, impala, spark))
         self._run("impala_events", ImpalaEvents(impala, estate, str(corpora / "impala")))
@@ -64,7 +64,7 @@ class Loader:
         self._run("hive_events", HiveEvents(hive, estate, str(corpora / "hive"), "*.log"))
 
     def load_table_formats(self) -> None:
-        """The tests' event logs of Delta and Iceberg, each in a cluster of its own."""
+        """Load the tests' event logs of Delta and Iceberg, each in a separate cluster."""
         for part in sorted(each.name for each in TABLE_FORMATS.iterdir()):
             logs = self.folder / part
             logs.mkdir()
@@ -76,7 +76,9 @@ class Loader:
             shutil.rmtree(logs)
 
     def load_frozen(self, estate: FrozenEstate) -> None:
-        """HDFS, metastore, YARN, Spark, Impala and Hive of the frozen estate, as configured; each is run twice."""
+        """Load HDFS, metastore, YARN, Spark, Impala and Hive of the frozen estate, as configured. Each source is run
+        twice.
+        """
         file = self.folder / "navlin.toml"
         state = self.folder / "state"
         file.write_text(f'[navlin]\ncluster = "frozen"\nstate_directory = "{state}"\n{estate.sources()}')
@@ -92,8 +94,8 @@ class Loader:
                     more = _check(name, run).more
 
     def load_scripted(self) -> None:
-        """A metastore and an engine of the tests' own: entities that change, go, come back, are unlinked, rejected, held,
-        renamed, forgotten and purged, and metadata that people write.
+        """Load a scripted metastore and engine. Their entities change, disappear, come back, and are unlinked,
+        rejected, held, renamed, forgotten and purged; users edit some of them.
         """
         estate = SmallEstate(self.solr, self.spark, self.folder, cluster="scripted")
         estate.now_ms = NOW_MS

@@ -1,9 +1,10 @@
-"""Large fsimages, the same for the same number of inodes, as a warehouse's NameNode has them: written at some hundred
-thousand inodes a second, with memory for a few numbers per inode.
+"""Large fsimages as a data warehouse's NameNode has them. Equal numbers of inodes give equal images. Some hundred
+thousand inodes are written per second, with a few numbers per inode in memory.
 
-One inode in thirteen is a directory: databases, tables and their partitions (`ds=2026-01-01`, some by hour), homes with
-chains of directories forty deep, and one directory that holds a fiftieth of all files. Files have names of Spark, Hive
-and Flume, sizes around 8 MiB with a long tail, and their blocks. Siblings have numbers near each other but not in a row.
+One inode in thirteen is a directory: databases, tables and their partitions (`ds=2026-01-01`, some by hour), home
+directories with chains forty levels deep, and one directory that holds a fiftieth of all files. Files are named as by
+Spark, Hive and Flume. Their sizes are around 8 MiB with a long tail, and they have the corresponding blocks. Siblings
+have inode numbers near each other but not consecutive.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _SCHEMES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LargeImage:
-    """Totals of the image written, to compare with those read."""
+    """Path and totals of the image written, for comparison with the totals read."""
 
     path: Path
     inodes: int
@@ -51,13 +52,13 @@ class LargeImage:
 
 @dataclass(frozen=True, slots=True)
 class _Estate:
-    """Directories are numbered from 0, the root; files follow."""
+    """Inodes are numbered from 0, the root: first all directories, then all files."""
 
     names: list[bytes]
-    """Of the directories only."""
+    """Names of the directories."""
     parents: Numbers
     ordinals: Numbers
-    """Position of each file in its directory."""
+    """Position of each file within its directory."""
     sizes: Numbers
     first_blocks: Numbers
     ids: Numbers
@@ -72,7 +73,9 @@ def write_large_image(
     codec: Codec = Codec.NONE,
     layout: int = -66,
 ) -> LargeImage:
-    """Writes the image and its checksum. `sub_sections` is the setting `dfs.image.parallel.target.sections`."""
+    """Write the image and its checksum file. `sub_sections` corresponds to the setting
+    `dfs.image.parallel.target.sections`.
+    """
     rng = np.random.default_rng(inodes)
     estate = _lay_out(inodes, rng)
     directories, count = len(estate.names), len(estate.parents)
@@ -115,7 +118,7 @@ def write_large_image(
 
 
 def write_wide_image(path: Path, first_id: int, files: int) -> Path:
-    """An image of a root with that many empty files, starting with `f0`, whose number is ``first_id``."""
+    """Write an image with ``files`` empty files in the root, named from `f0`. The inode number of `f0` is ``first_id``."""
     permission = fixed64(4, 0o755)
     content = nested(4, number(1, 1) + fixed64(5, 0o644))
     with ImageFile(path) as image:
@@ -150,7 +153,8 @@ def _lay_out(inodes: int, rng: np.random.Generator) -> _Estate:
     ordinals = np.arange(files) - np.repeat(np.cumsum(counts) - counts, counts)
     sizes = np.minimum(rng.lognormal(np.log(8 * MIB), 1.8, files), 20_000 * MIB).astype(np.int64)
     blocks = -(-sizes // _BLOCK_SIZE)
-    # Files are created while their directory's neighbours fill up as well.
+    # Files are created while neighbouring directories are being filled, so inode numbers of siblings are not
+    # consecutive.
     born = np.concatenate([np.arange(len(names)), parents[len(names) :] + 1 + 50 * rng.random(files)])
     ids = np.empty(inodes, np.int64)
     ids[np.argsort(born, kind="stable")] = ROOT_ID + np.arange(inodes)
@@ -158,7 +162,9 @@ def _lay_out(inodes: int, rng: np.random.Generator) -> _Estate:
 
 
 def _directories(count: int, rng: np.random.Generator) -> tuple[list[bytes], list[int], list[int]]:
-    """Names, parents, and the directories that hold files: the first of these is the one with very many."""
+    """Return the names of directories, their parents, and the directories that hold files. The first of the latter
+    holds a fiftieth of all files.
+    """
     names, above, leaves = [b""], [-1], []
 
     def add(name: bytes, parent: int) -> int:
@@ -166,7 +172,7 @@ def _directories(count: int, rng: np.random.Generator) -> tuple[list[bytes], lis
         above.append(parent)
         return len(names) - 1
 
-    # Siblings are in the order of their names: a NameNode that reads the image relies on it.
+    # Siblings must be in the order of their names, because a NameNode that reads the image relies on it.
     leaves.append(add(b"incoming", add(b"flume", add(b"data", 0))))
     homes = add(b"home", 0)
     warehouse = add(b"warehouse", add(b"hive", add(b"user", 0)))
@@ -215,7 +221,7 @@ def _inodes(
         ordinal, size = int(estate.ordinals[at - directories]), int(estate.sizes[at - directories])
         name = _SCHEMES[parent % len(_SCHEMES)] % (ordinal, _job(parent))
         time = varint(modified_ms)
-        # The field numbers and lengths are written as bytes: this line runs for every file.
+        # The field tags and lengths are literal bytes for speed, because this line runs for every file.
         content = b"\x08\x03\x10%b\x18%b\x20\x80\x80\x80\x40\x29%b%b\x50\x00\x58\x00" % (
             time,
             time,
@@ -227,7 +233,7 @@ def _inodes(
 
 
 def _job(directory: int) -> bytes:
-    """A UUID for the job that filled the directory."""
+    """A UUID derived from the directory, for the job that wrote its files."""
     digits = b"%016x%016x" % (
         directory * 0x9E3779B97F4A7C15 & 0xFFFF_FFFF_FFFF_FFFF,
         directory * 0xC2B2AE3D27D4EB4F & 0xFFFF_FFFF_FFFF_FFFF,
@@ -266,7 +272,7 @@ def _directory(at: int, name: bytes, inode_id: int, modified_ms: int, strings: S
 
 
 def _write_children(image: ImageFile, estate: _Estate, per_section: int) -> None:
-    by_parent = np.argsort(estate.parents, kind="stable")[1:]  # without the root
+    by_parent = np.argsort(estate.parents, kind="stable")[1:]  # leaves out the root
     parents = estate.parents[by_parent]
     starts = np.flatnonzero(np.r_[True, parents[1:] != parents[:-1]])
     ends = np.r_[starts[1:], len(parents)]

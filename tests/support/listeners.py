@@ -1,4 +1,4 @@
-"""Addresses at which processes listen, from Linux's ``/proc/net``."""
+"""Addresses on which processes listen, read from Linux's ``/proc/net``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LISTENING: Final = "0A"
 
 
 def listeners(pids: Iterable[int]) -> list[IPv4Address | IPv6Address]:
-    """The address of each TCP socket at which one of these processes listens."""
+    """Return the address of each TCP socket on which one of these processes listens."""
     own = {link for pid in pids for link in _open(pid)}
     found = []
     for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
@@ -34,7 +34,9 @@ def _open(pid: int) -> list[str]:
 
 
 def _address(digits: str) -> IPv4Address | IPv6Address:
-    """An address as the kernel prints it: words of four bytes, each in the machine's own order, which is little endian."""
+    """Parse an address as the kernel prints it: as four-byte words in the machine's byte order, which is assumed to be
+    little endian.
+    """
     words = [bytes.fromhex(digits[at : at + 8])[::-1] for at in range(0, len(digits), 8)]
     address = ip_address(b"".join(words))
     return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address

@@ -1,5 +1,5 @@
-"""Separate hosts, as network, process id and user namespaces, like containers. They reach a port of this host only
-through a socket in the file system, which both sides see.
+"""Separate hosts, simulated like containers by network, process id and user namespaces. They can reach a port of this
+host only through a Unix socket in the shared file system.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ HOST: Final = (
     "--kill-child",
     "--mount-proc",
 )
-"""Prefix for a command: it runs as process 1 of such a host, which has this host's name."""
+"""Prefix of a command line: the command runs as process 1 of a simulated host with the same host name as this one."""
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 def refused() -> str:
-    """The reason why this machine gives an unprivileged process no such host; "" if it does."""
+    """Return the reason why this machine does not let an unprivileged process create these namespaces; "" if it does."""
     tried = subprocess.run([*HOST, "true"], capture_output=True, text=True, check=False)
     return tried.stderr.strip() if tried.returncode else ""
 
 
 @contextmanager
 def bridge(path: Path, port: int) -> Iterator[None]:
-    """Forwards connections to the socket at ``path`` to ``port`` of this host."""
+    """Forward connections from the Unix socket at ``path`` to ``port`` of this host."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         _forward(listening, lambda: socket.create_connection(("127.0.0.1", port)))
@@ -45,19 +45,21 @@ def bridge(path: Path, port: int) -> Iterator[None]:
 
 
 def cross(path: str) -> int:
-    """Inside: opens a port that leads over the bridge at ``path`` until the process ends, and returns it."""
+    """Must run inside the namespace: open a port that leads over the bridge at ``path`` until the process ends, and
+    return it.
+    """
     raise_loopback()
     return lead_to(path)
 
 
 def raise_loopback() -> None:
-    """Inside: raises the loopback interface, without which a new network cannot even reach itself."""
+    """Must run inside the namespace: enable the loopback interface, which is down in a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
 
 
 def lead_to(path: str | Path) -> int:
-    """Opens a port of this host that leads over the bridge at ``path`` until the process ends, and returns it."""
+    """Open a local port that leads to the Unix socket at ``path`` until the process ends, and return it."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def over_the_bridge() -> socket.socket:
@@ -79,7 +81,7 @@ def _forward(listening: socket.socket, connect: Callable[[], socket.socket]) -> 
                 one = listening.accept()[0]
                 try:
                     other = connect()
-                except OSError:  # nobody is listening there yet
+                except OSError:  # no process listens there yet
                     one.close()
                     continue
                 for source, target in ((one, other), (other, one)):

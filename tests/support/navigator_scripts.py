@@ -1,4 +1,6 @@
-"""Small scripts that people wrote for Navigator's API, reduced to their requests. They know nothing of navlin."""
+"""Small scripts that users wrote for Navigator's API, reduced to their requests. They were written without knowledge of
+navlin.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +16,28 @@ COLUMNS: Final = (
     *("owner", "parentPath", "originalName", "created", "lastModified", "lastAccessed", "size"),
     *("sourceType", "permissions", "group", "identity"),
 )
-"""Columns that a parser of old files selects by name."""
+"""Columns that a script for old files selects by name."""
 
 
 class Scripts:
-    """Scripts of one person, for one server."""
+    """Scripts of one user for one server."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self.url, self._auth = url, (user, password)
 
     def newest_address(self) -> str:
-        """The URL with exactly the version that the server reports."""
+        """Return a URL that contains the API version exactly as the server reports it."""
         version = requests.get(f"{self.url}/api/version", auth=self._auth, timeout=PATIENCE_S).text
         return f"{self.url}/api/{version}/interactive/entities?limit=0&offset=0"
 
     def count_everything(self) -> int:
-        """The number of entities: no query, no entity."""
+        """Return the number of entities, from a request without a query and with the limit 0."""
         told = self._get(self.newest_address())
         assert told["results"] == []
         return int(told["totalMatched"])
 
     def page(self, query: str, limit: int, version: int = 12) -> list[dict[str, Any]]:
-        """All results of a query, in as many pages as the server announces."""
+        """Return all results of a query, reading as many pages as the server's total implies."""
         address = (
             f"{self.url}/api/v{version}/interactive/entities?query={quote_plus(query)}&limit={limit}&offset="
         )
@@ -46,11 +48,11 @@ class Scripts:
         return list(found)
 
     def old_files(self) -> list[list[Any]]:
-        """Rows of a table of files; every column must be there."""
+        """Return a row for each file; fails if a column is missing."""
         return [[each[name] for name in COLUMNS] for each in self.page("type:file", 1000, 10)]
 
     def table_id(self, database: str, table: str) -> str:
-        """The identity of a table; the query is in the URL as typed."""
+        """Return the identity of a table. The query is sent in the URL as typed."""
         query = f'((parentPath:"/{database}")%20AND%20(originalName:"{table}")%20AND%20(type:table))'
         (only,) = self._get(f"{self.url}/api/v8/entities/?query={query}&limit=100&offset=0")
         return str(only["identity"])
@@ -61,7 +63,7 @@ class Scripts:
         return [each["originalName"] for each in found]
 
     def tables_by_signs(self) -> list[str]:
-        """A query of plus and minus signs, encoded as they must be."""
+        """Send a query with plus and minus signs, escaped as required in a URL."""
         query = "-deleted:true%20%2BsourceType:hive%20%2Btype:table"
         return [
             each["identity"]
@@ -69,7 +71,7 @@ class Scripts:
         ]
 
     def put(self, identity: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Writes some metadata of one entity; any status but 200 ends the script."""
+        """Write metadata of an entity. Fails if the status is not 200."""
         headers = {"Content-Type": "application/json"}
         answer = requests.put(
             f"{self.url}/api/v9/entities/{identity}",

@@ -1,6 +1,6 @@
 """A test client that sends the same requests as Cloudera's Java SDK, and fails in the same cases.
 
-Written from the public sources of the SDK. It knows nothing of navlin.
+Written from the public sources of the SDK, without knowledge of navlin.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WRITES: Final = {
 
 @dataclass
 class NavigatorSdk:
-    """The SDK's client and plugin, for one server. Requests are independent: it keeps no cookie."""
+    """The SDK's client and plugin for one server. Requests are independent: no cookies are kept."""
 
     url: str
     user: str
@@ -43,7 +43,9 @@ class NavigatorSdk:
     # -- Reading ---------------------------------------------------------------------------------------------------------
 
     def load_sources(self) -> list[dict[str, Any]]:
-        """All sources, asked without a limit; an unknown type makes every call that needs them fail."""
+        """Return all sources, requested without a limit. Fails if a source has an unknown type, as every call that
+        needs the sources does.
+        """
         found = self._json("GET", "/entities?query=type:SOURCE")
         assert isinstance(found, list)
         for each in found:
@@ -65,20 +67,20 @@ class NavigatorSdk:
         return str(only["identity"])
 
     def metastore(self) -> str:
-        """The source of Hive's tables: the only Hive source, or the one that is a template."""
+        """The identity of the source of Hive's tables: the only Hive source, or the one that is a template."""
         found = self.of_type("HIVE")
         if len(found) > 1:
             found = [each for each in found if each["sourceTemplate"] is True]
         return str(found[0]["identity"])
 
     def marker(self) -> dict[str, int]:
-        """The last extraction of each source."""
+        """Map the identity of each source to the number of its last extraction."""
         return {each["identity"]: each["sourceExtractIteration"] or 0 for each in self.load_sources()}
 
     def extract(
         self, kind: str, query: str = "identity:*", start: Mapping[str, int] | None = None, limit: int = 100
     ) -> list[dict[str, Any]]:
-        """Entities or relations: all, or those changed since a marker."""
+        """Return entities or relations: all of them, or those changed since the marker ``start``."""
         runs = ["*"]
         if start is not None:
             end = self.marker()
@@ -92,7 +94,7 @@ class NavigatorSdk:
         return found
 
     def pages(self, kind: str, query: str, limit: int) -> Iterator[dict[str, Any]]:
-        """Yields page after page, until one is not full."""
+        """Yield the objects on all pages; the first page that is not full is the last."""
         mark: str | None = "*"
         while True:
             body = {"query": query, "limit": limit, "cursorMark": mark}
@@ -105,7 +107,7 @@ class NavigatorSdk:
             mark = page["cursorMark"]
 
     def lineage_export(self, query: str, direction: str, length: int) -> list[tuple[str, str, str]]:
-        """Lines of entity, child and relation for all results of a query; only an empty page ends it."""
+        """Return (entity, child, relation) for all results of a query. Reading stops only at an empty page."""
         lines: list[tuple[str, str, str]] = []
         mark: str | None = None
         headers = {
@@ -131,7 +133,9 @@ class NavigatorSdk:
     # -- Writing ---------------------------------------------------------------------------------------------------------
 
     def register_models(self, kind: str, properties: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Registers a class and its managed properties; the SDK's reader accepts no other keys and types."""
+        """Register a class and its managed properties. Fails if the response has keys or types that the SDK's reader
+        does not accept.
+        """
         plain = {"displayName": None, "description": None}
         model = {
             "packages": [{"name": self.namespace, **plain, "external": False, "defaultPackage": False}],
@@ -152,7 +156,7 @@ class NavigatorSdk:
     def write(
         self, entities: Sequence[Mapping[str, Any]], relations: Sequence[Mapping[str, Any]] = ()
     ) -> list[str]:
-        """Writes objects, and returns the errors. A relation has a new identity each time."""
+        """Write entities and relations, and return the errors. A relation gets a new identity each time."""
         drawn = [
             {**_DRAWN, "identity": str(uuid.uuid4()), "namespace": self.namespace, **each}
             for each in relations
@@ -164,7 +168,7 @@ class NavigatorSdk:
         return [*told["entities"]["errors"], *told["relations"]["errors"]]
 
     def own(self, name: str, kind: str, **more: Any) -> dict[str, Any]:
-        """An entity of the program's own, without null values."""
+        """An entity owned by the client program, without null values."""
         return {
             "identity": self.own_id(name),
             "sourceType": "SDK",
@@ -181,13 +185,13 @@ class NavigatorSdk:
         return uuid.uuid5(uuid.NAMESPACE_OID, f"{self.namespace}##{name}").hex
 
     def put_entity(self, identity: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Writes as the SDK's example does for a line of CSV."""
+        """Write metadata as the SDK's example does for a line of CSV."""
         written: dict[str, Any] = self._json("PUT", f"/entities/{identity}", body, _READS | _TYPED)
         assert {"identity", "parentPath", "originalName", "name", "description"} <= written.keys()
         return written
 
     def find_entity(self, source: str, parent_path: str, name: str, kind: str) -> dict[str, Any]:
-        """One entity, queried as in that example."""
+        """Return one entity, with the query that the SDK's CSV example sends."""
         above = f"%20%2B(parentPath:%22{parent_path}%22)" if parent_path else ""
         found = self._json(
             "GET", f"/entities?query=%2B(srcId:{source}){above}%20%2B(originalName:{name})%20%2B(type:{kind})"
@@ -195,7 +199,7 @@ class NavigatorSdk:
         (only,) = found
         return dict(only)
 
-    # -- Inside ----------------------------------------------------------------------------------------------------------
+    # -- Internals -------------------------------------------------------------------------------------------------------
 
     def _json(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] = _READS) -> Any:
         data = None if body is None else json.dumps(body).encode()

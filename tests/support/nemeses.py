@@ -1,7 +1,7 @@
-"""Nemeses: faults injected at random while the inputs of `tests.support.killed_runs` are run.
+"""Nemeses: faults injected at random while the inputs of `tests.support.killed_runs` are processed.
 
-A nemesis disturbs one or more runs, whatever their result. Afterwards the run is made undisturbed and must succeed, as
-the daemon's next one would.
+A nemesis disturbs one or more runs, whose results do not matter. Afterwards the run is repeated undisturbed and must
+succeed, as the daemon's next run would.
 """
 
 from __future__ import annotations
@@ -31,41 +31,41 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 REQUESTS, REQUESTS_AT_LEAST = 45, 12
-"""Approximate number of requests of a run, and of one that finds nothing new."""
+"""Approximate number of requests of a run, and of a run that finds nothing new."""
 THROUGH = (Status.FINISHED, Status.IDLE)
 
 
 @dataclass(slots=True)
 class World:
-    """Everything that a nemesis can disturb. ``struck`` counts the faults by name, ``came_to`` the results of the
+    """Everything that a nemesis can disturb. ``struck`` counts the faults by name; ``came_to`` counts the results of
     disturbed runs.
     """
 
     estate: SmallEstate
-    """Its requests go through the proxy."""
+    """The estate, whose requests pass through the proxy."""
     proxy: SolrProxy
     solr_server: EmbeddedSolr
     chance: random.Random
     struck: Counter[str] = field(default_factory=Counter)
     came_to: Counter[str] = field(default_factory=Counter)
     another: Callable[[], AnotherProcess] | None = None
-    """Returns a second navlin that runs the same sources, started if there is none."""
+    """Returns a second navlin process that runs the same sources, starting it if necessary."""
     logs: FollowedLogs | None = None
     reached: bool = True
-    """Whether the nemesis struck: a run may end before the request at which it would have."""
+    """Whether the nemesis struck. A run may end before the request at which it would have struck."""
     missed: int = 0
     disk: Path | None = None
-    """The disk with Solr's state, which may be filled."""
+    """Mount point of a small disk with Solr's state, which a nemesis may fill."""
 
     def disturbed(self, run: Callable[[], RunRecord]) -> RunRecord:
-        """Makes a run that may have any result."""
+        """Execute a run that may have any result."""
         record = run()
         self.came_to[record.status] += 1
         return record
 
     @contextmanager
     def holding(self, **changes: Any) -> Iterator[None]:
-        """Changes the contents of the metastore for a while."""
+        """Change the contents of the metastore inside the block."""
         before = self.estate.tables_file.read_text()
         self.estate.tables_file.write_text(json.dumps({**json.loads(before), **changes}))
         try:
@@ -75,8 +75,8 @@ class World:
 
     @contextmanager
     def at_request(self, strike: Callable[[], bool], within: int = REQUESTS) -> Iterator[None]:
-        """Calls ``strike`` before and after each request, starting at a random one; it returns whether the request
-        passes.
+        """Call ``strike`` before and after each request, from a random request on. The request or response passes if
+        ``strike`` returns True.
         """
         left = self.chance.randrange(within)
         self.reached = False
@@ -104,7 +104,7 @@ Nemesis = Callable[[World, Run], None]
 
 
 def dead_from_a_request_on(world: World, run: Run) -> None:
-    """No request arrives any more: to the index this is the death of the process."""
+    """Block all requests from a random one on. For the index this is the same as the death of the process."""
     with world.at_request(lambda: False):
         world.disturbed(run)
 
@@ -132,7 +132,7 @@ def solr_is_killed(world: World, run: Run) -> None:
     with world.at_request(strike):
         world.disturbed(run)
     if killed[0]:
-        # On a busy machine a killed process remains a moment longer.
+        # On a busy machine, a killed process takes a moment to end.
         while world.solr_server.alive:
             time.sleep(0.01)
         world.solr_server.start()
@@ -163,8 +163,8 @@ def solr_answers_late(world: World, run: Run) -> None:
 
 
 def disk_is_full(world: World, run: Run) -> None:
-    """The disk is full from some request on. Once there is room, Solr, whose writes failed, is restarted, as `navlin
-    serve` does it.
+    """Fill the disk at a random request. After there is room again, restart Solr, whose writes failed, as `navlin
+    serve` does.
     """
     assert world.disk is not None
     full = [False]
@@ -186,11 +186,11 @@ def disk_is_full(world: World, run: Run) -> None:
 # -- Processes ---------------------------------------------------------------------------------------------------------
 
 TAKEN_AFTER_S = 2.0
-"""Time without a renewal after which a lease is taken, in this test."""
+"""Time in seconds without a renewal after which this test's process takes over a lease."""
 
 
 def a_python_worker_is_killed(world: World, run: Run) -> None:
-    """Kills one of the workers that run Spark's tasks: the task is retried."""
+    """Kill one of the Python workers of Spark; the task is retried."""
     killed = [False]
 
     def strike() -> bool:
@@ -205,7 +205,7 @@ def a_python_worker_is_killed(world: World, run: Run) -> None:
 
 
 def python_workers() -> list[int]:
-    """The workers of this process's Spark, without the daemon that forks them."""
+    """Return the Python workers of this process's Spark, without the daemon that forks them."""
     parents, daemons = {}, set()
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -222,9 +222,10 @@ def python_workers() -> list[int]:
 def _in_another(
     world: World, run: Run, strike: Callable[[AnotherProcess], None]
 ) -> tuple[AnotherProcess, bool]:
-    """Another process runs the source; ``strike`` is called at one of its requests, and must kill or stop it.
+    """Run the source in another process. ``strike``, which must kill or stop that process, is called at one of its
+    requests.
 
-    Returns whether it was struck: its run may make fewer requests.
+    Return the other process, and whether it was struck: its run may make too few requests.
     """
     assert world.another is not None
     another, struck = world.another(), threading.Event()
@@ -246,21 +247,23 @@ def _in_another(
 
 
 def another_process_is_killed(world: World, run: Run) -> None:
-    """With all its children, as systemd does."""
+    """Kill the process with all its children, as systemd does."""
     _, killed = _in_another(world, run, lambda process: process.close())
     world.came_to["killed in another process"] += killed
     world.disturbed(run)
 
 
 def the_driver_of_another_process_is_killed(world: World, run: Run) -> None:
-    """Kills the driver only: its Spark ends when it notices."""
+    """Kill only the driver; its Spark ends when it notices."""
     _, killed = _in_another(world, run, lambda process: process.kill_the_driver_alone())
     world.came_to["killed in another process"] += killed
     world.disturbed(run)
 
 
 def the_java_of_another_process_is_killed(world: World, run: Run) -> None:
-    """Its run fails, and so would all later ones: `navlin serve` then exits, and is restarted."""
+    """Kill the Java process of the other navlin. Its run fails, as all later ones would; `navlin serve` then exits and
+    is restarted.
+    """
     another, killed = _in_another(world, run, lambda process: process.kill_its_java())
     if killed:
         world.came_to[f"{another.came_to(wait_s=30) or 'stuck'} without Spark in another process"] += 1
@@ -269,7 +272,7 @@ def the_java_of_another_process_is_killed(world: World, run: Run) -> None:
 
 
 def another_process_stands_still_past_its_lease(world: World, run: Run) -> None:
-    """This process takes over, and writes of the other one are refused when it continues."""
+    """This process takes over the lease, and writes of the other process are refused when it continues."""
     another, stopped = _in_another(world, run, lambda process: process.send(signal.SIGSTOP))
     estate, pipeline = world.estate, world.estate.pipeline
     estate.pipeline = replace(pipeline, lease_s=TAKEN_AFTER_S)
@@ -294,7 +297,7 @@ def _at_another_time(world: World, run: Run, off_ms: int) -> None:
 
 
 def clock_ahead(world: World, run: Run) -> None:
-    """No other clock contradicts it: it stamps the records read, and the next listing corrects that."""
+    """No other clock contradicts this one, so the records read get wrong times; the next listing corrects them."""
     _at_another_time(world, run, world.chance.choice((HOUR_MS, DAY_MS, 30 * DAY_MS)))
 
 
@@ -312,14 +315,14 @@ def clock_that_the_source_contradicts(world: World, run: Run) -> None:
 
 
 def _some(world: World, share: float) -> tuple[Mapping[str, Any], Sequence[str]]:
-    """The tables that are still listed, and the names of the others."""
+    """Return the tables that are still listed, and the names of the others."""
     tables: dict[str, Any] = json.loads(world.estate.tables_file.read_text())["tables"]
     missed = world.chance.sample(sorted(tables), max(1, int(len(tables) * share)))
     return {name: table for name, table in tables.items() if name not in missed}, missed
 
 
 def listing_is_short(world: World, run: Run) -> None:
-    """Without an error. The source knows the names of the tables that it did not list."""
+    """The listing lacks tables without reporting an error. The source still knows the names of the missing tables."""
     listed, missed = _some(world, world.chance.random())
     with world.holding(tables=listed, unlisted=missed):
         world.disturbed(run)
@@ -343,7 +346,7 @@ def source_is_down(world: World, run: Run) -> None:
 
 
 def metastore_is_set_back(world: World, run: Run) -> None:
-    """It is restored from an earlier copy, then grows back to its former state."""
+    """The metastore is restored from an earlier copy, then returns to its former state in steps."""
     now = json.loads(world.estate.tables_file.read_text())["tables"]
     earlier = world.chance.choice([each.tables for each in GENERATIONS if set(each.tables) <= set(now)])
     with world.holding(tables=earlier):
@@ -353,7 +356,7 @@ def metastore_is_set_back(world: World, run: Run) -> None:
         world.disturbed(run)
 
 
-# -- People ------------------------------------------------------------------------------------------------------------
+# -- Users -------------------------------------------------------------------------------------------------------------
 
 
 def everything_is_read_again(world: World, run: Run) -> None:
@@ -400,9 +403,9 @@ OF_PROCESSES: tuple[Nemesis, ...] = (
 
 
 def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[Nemesis] = ()) -> None:
-    """Runs the inputs, with ``faults_a_run`` random faults before each run.
+    """Process the inputs, with ``faults_a_run`` random faults before each run.
 
-    The ``further`` ones take longer: each occurs at least once if there are enough runs.
+    The nemeses in ``further`` take longer. Each of them occurs at least once if there are enough runs.
     """
     estate = world.estate
     played = Played(estate)
@@ -430,7 +433,7 @@ def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[
 
 
 def _play_logs(world: World, logs: FollowedLogs, *, faults: int) -> None:
-    """Writes and follows the logs, with that many faults between two undisturbed runs."""
+    """Write and follow the logs, with ``faults`` random faults between two undisturbed runs."""
     logs.write(1)
     for nemesis in world.chance.choices(OF_LOGS, k=faults):
         nemesis(logs, world.chance)
@@ -440,7 +443,7 @@ def _play_logs(world: World, logs: FollowedLogs, *, faults: int) -> None:
 
 
 def in_words(world: World) -> str:
-    """A summary in one line."""
+    """Summarize the faults and results in one line."""
     faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in (+world.struck).most_common())
     came_to = ", ".join(f"{status} {count}" for status, count in (+world.came_to).most_common())
     missed = f", and {world.missed} for which a run was too short" if world.missed else ""

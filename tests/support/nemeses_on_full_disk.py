@@ -1,4 +1,6 @@
-"""Inside a namespace: the nemeses, with a Solr whose state is on a small disk that is full at times. Prints a summary."""
+"""Nemeses with a Solr whose state is on a small disk that is sometimes full. Must run inside a mount namespace; prints
+a summary.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A folder of notes, one entity per file: an extractor as a site might write one. Tests copy it to where navlin finds it."""
+"""An extractor for a folder of notes, one entity per file, as a site might write its own extractor. Tests copy it to
+where navlin finds extractors.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,6 @@ class Folder(Split):
 @extractor("notes", source_type="NOTES", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Notes(Extractor):
-    """The notes of a folder, one entity per file."""
-
     source: Source
     estate: Estate
     folder: str

@@ -12,7 +12,7 @@ NOTES: Final = Path(__file__).with_name("notes_of_others.py")
 
 
 def install(folder: Path) -> Path:
-    """Installs the extractor ``notes`` into a folder as pip would; it is found once the folder is on Python's path."""
+    """Install the extractor ``notes`` into a folder as pip would. It is found once the folder is on Python's path."""
     described = folder / "notes_of_others-1.0.dist-info"
     described.mkdir(parents=True)
     shutil.copy(NOTES, folder)

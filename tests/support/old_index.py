@@ -1,4 +1,4 @@
-"""An index made by navlin before it recorded a version, as kept in ``tests/data/index-1``."""
+"""An index that navlin made before it recorded a schema version, stored in ``tests/data/index-1``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.pipeline_estate import unstamped
 
 KEPT: Final = Path(__file__).parents[1] / "data" / "index-1"
 CONFIGURATION: Final = KEPT / "conf"
-"""The ``conf/solr`` shipped at that time."""
+"""The ``conf/solr`` shipped with that navlin."""
 ANSWERS: Final = KEPT / "answers.json"
 QUESTIONS: Final = (
     "lineage shop.board_report",
@@ -37,16 +37,16 @@ QUESTIONS: Final = (
     "show sales.patrons",
     "show /exports",
 )
-"""Queries as arguments of ``navlin``; ``answers.json`` has the answers of the old navlin. Two differences since:
-statements of two sources about one location are one relation, and parts of statements and their runs are folded unless a
-type is named.
+"""Queries as arguments of ``navlin``; ``answers.json`` has the old navlin's answers. Two things have changed since: a
+location reported by two sources gives one relation, and sub-operations and executions are left out of results unless
+the query names a type.
 """
 Index = dict[tuple[str, str], dict[str, Any]]
 CORES_OF_THEN: Final = (ELEMENTS, RELATIONS, RUNS)
 
 
 def kept(core: str) -> list[dict[str, Any]]:
-    """The kept documents of a core; none for a core that did not exist then."""
+    """Return the stored documents of a core; none for a core that did not exist then."""
     if core not in CORES_OF_THEN:
         return []
     with gzip.open(KEPT / f"{core}.jsonl.gz", "rb") as lines:
@@ -54,26 +54,25 @@ def kept(core: str) -> list[dict[str, Any]]:
 
 
 def fill(solr: Solr) -> None:
-    """Writes the kept documents to their cores."""
     for core in CORES_OF_THEN:
         assert not solr.add(core, kept(core)).refused
         solr.commit(core, soft=False)
 
 
 def make_old_home(state: Path, jars: Path) -> None:
-    """Makes a state directory as the old navlin left it."""
+    """Make a state directory as the old navlin left it."""
     cache = jars.parent / "solr-launcher"
     with (
         EmbeddedSolr(state, jars, CONFIGURATION, cores=CORES_OF_THEN, cache=cache) as server,
         Solr(server.address) as solr,
     ):
         fill(solr)
-    # It recorded no configset.
+    # The old navlin did not record a configset.
     (state / "solr" / "configset").unlink()
 
 
 def answers(solr: Solr, folder: Path) -> dict[str, Any]:
-    """The current answers to `QUESTIONS`."""
+    """Return the current answers to `QUESTIONS`."""
     assert solr.address.password is not None
     (folder / "password").write_text(solr.address.password + "\n")
     file = folder / "asking.toml"
@@ -126,7 +125,7 @@ _ESSENCE: Final = {"lineage": _graph, "search": _listed, "show": _shown}
 
 
 def unstamped_index(solr: Solr) -> Index:
-    """Every document of the two cores of metadata, without navlin's own stamps."""
+    """Map (core, id) to each element and relation, without navlin's own stamps."""
     return {
         (core, document["identity"]): unstamped(document)
         for core in (ELEMENTS, RELATIONS)
@@ -135,7 +134,7 @@ def unstamped_index(solr: Solr) -> Index:
 
 
 def everything(solr: Solr) -> Index:
-    """Every document of the four cores, except transient ones."""
+    """Map (core, id) to each document of all cores, except transient documents."""
     return {
         (core, document["identity"]): {name: value for name, value in document.items() if name != "_version_"}
         for core in CORES

@@ -1,4 +1,4 @@
-"""OpenLineage events as tests make them, and the results of reading them as readable text."""
+"""OpenLineage events for tests, and the extracted lineage as readable text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def path(name: str, **facets: Any) -> Json:
 
 
 def event(kind: str | None, at_s: float = 0, run: str = RUN, **more: Any) -> Json:
-    """An event ``at_s`` seconds after the first, of the job daily unless ``job`` names another."""
+    """A run event, ``at_s`` seconds after the first one. The job is "daily" unless ``job`` gives another name."""
     at_ms = FIRST_MS + round(at_s * 1000)
     text = f"2023-11-14T22:{13 + (20 + at_ms // 1000 - FIRST_MS // 1000) // 60:02d}:{(20 + round(at_s)) % 60:02d}Z"
     name, run_facets, job_facets = (more.pop(each, {}) for each in ("job", "run_facets", "job_facets"))
@@ -63,7 +63,7 @@ class Follower:
     def __init__(self, directory: Path, **settings: Any) -> None:
         self.directory = directory
         self.extractor = OpenLineageEvents(SDK_1, ESTATE, str(directory), **settings)
-        # Not the first reading: that one withdraws records that an earlier version may have written.
+        # A saved position, so that the first read does not withdraw records that an earlier version may have written.
         self.saved: dict[str, Any] = {"runs 00": []}
         self.now_ms = NOW_MS
 
@@ -73,7 +73,7 @@ class Follower:
                 file.write((each if isinstance(each, str) else json.dumps(each)) + "\n")
 
     def read(self, *events: Any, complete: bool = False) -> Read:
-        """Appends events, and reads the new ones."""
+        """Append events to the log, and return the new records."""
         if events:
             self.write(*events)
         self.now_ms += 5_000
@@ -120,7 +120,7 @@ def flows(got: Read, *through: EntityType) -> set[str]:
 
 
 def columns(got: Read) -> dict[str, set[str]]:
-    """The sources of each written column; control flow is prefixed with CONTROL."""
+    """Map each written column to its sources. Sources of control flow are prefixed with CONTROL."""
     found: dict[str, set[str]] = {}
     for part in got.of(EntityType.SUB_OPERATION):
         read = {
@@ -134,7 +134,7 @@ def columns(got: Read) -> dict[str, set[str]]:
 
 
 def statuses(got: Read) -> dict[str, str]:
-    """The latest status reported for each execution."""
+    """Map the name of each execution to the latest status reported."""
     said = sorted(got.of(EntityType.OPERATION_EXECUTION), key=lambda each: each.as_of_ms)
     return {each.key.name: each.attributes["status"] for each in said}
 

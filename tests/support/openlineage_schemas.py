@@ -1,4 +1,4 @@
-"""Validates events against OpenLineage's own JSON schemas, the event's and each facet's."""
+"""Validation of events against OpenLineage's own JSON schemas: the event schema and the schema of each facet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]  # it has no types
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 from referencing import Registry, Resource
 
 Json = dict[str, Any]
@@ -16,7 +16,7 @@ OWN = "urn:navlin:openlineage:"
 
 
 class Schemas:
-    """The schemas of a folder, laid out as in the corpora."""
+    """All JSON schemas below a folder."""
 
     def __init__(self, folder: Path) -> None:
         contents = [json.loads(file.read_text()) for file in folder.rglob("*.json")]
@@ -25,7 +25,7 @@ class Schemas:
         self._known = {name for name, _ in resources}
 
     def problems(self, event: Json) -> list[str]:
-        """Errors in an event; its schemaURL names its kind."""
+        """Return the errors in an event. Its schemaURL determines the schema of the event."""
         found = list(self._against(event, event["schemaURL"]))
         for where, name, facet in _facets(event):
             url = facet.get("_schemaURL", "")
@@ -35,7 +35,7 @@ class Schemas:
                 found.append(f"{where}.{name} names an unknown schema {url!r}")
                 continue
             found += [f"{where}.{name}: {each}" for each in self._against(facet, url)]
-            # The schema of a file defines the name of its facet, and its position.
+            # The schema file of a facet also defines the name under which the facet may appear.
             file = url.partition("#")[0]
             found += [f"{where}.{name}: {each}" for each in self._against({name: facet}, file)]
             if name not in self._registry.contents(file)["properties"]:

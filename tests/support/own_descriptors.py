@@ -1,4 +1,4 @@
-"""Follows logs as in a separate process, independently of other logs that this process follows."""
+"""Following logs as a separate process would, independently of other logs that this process follows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from extractors.lineage.planned_files import plan_files
 
 @contextmanager
 def holding(held: HeldFiles) -> Iterator[None]:
-    """Files planned meanwhile are held open in ``held``: the more there are, the fewer descriptors a source gets."""
+    """Inside the block, hold the planned files open in ``held``. The more files it holds, the fewer descriptors each
+    source gets.
+    """
     defaults = plan_files.__kwdefaults__
     assert defaults is not None
     with patch.dict(defaults, held=held):

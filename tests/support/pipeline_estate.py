@@ -1,4 +1,6 @@
-"""A small estate for tests of the pipeline: a test's own sources, run one after the other against the session's Solr."""
+"""A small estate for tests of the pipeline: two sources used by one test only, run one after the other against the
+session's Solr.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ Documents = list[dict[str, Any]]
 
 
 class SmallEstate:
-    """A metastore and a query engine, each a JSON file. ``tables`` and ``happen`` set their contents; ``pull`` and
-    ``follow`` run them through the pipeline; the rest queries the index.
+    """A metastore and a query engine, each represented by a file. ``tables`` and ``happen`` set their contents;
+    ``pull`` and ``follow`` run the sources through the pipeline; the other methods query the index.
     """
 
     def __init__(
@@ -59,21 +61,21 @@ class SmallEstate:
     def _source(self, source_type: str, name: str) -> Source:
         return Source(source_id(self.cluster, name), source_type, name, self.cluster)
 
-    # -- contents of the sources ----------------------------------------------------------------------------------------
+    # -- Contents of the sources ----------------------------------------------------------------------------------------
 
     def tables(self, tables: Mapping[str, Any], **more: Any) -> None:
-        """Sets the tables of the metastore."""
+        """Replace the tables of the metastore."""
         self.tables_file.write_text(json.dumps({"tables": tables, **more}))
 
     def happen(self, text: str, reads: list[str], writes: list[str], *, at_ms: int, **more: Any) -> None:
-        """The engine appends one record."""
+        """Append one record to the engine's log."""
         self.line(json.dumps({"text": text, "reads": reads, "writes": writes, "at_ms": at_ms, **more}))
 
     def line(self, line: str) -> None:
         with self.lines_file.open("a") as lines:
             lines.write(line + "\n")
 
-    # -- running -------------------------------------------------------------------------------------------------------
+    # -- Running -------------------------------------------------------------------------------------------------------
 
     @property
     def listing(self) -> Listing:
@@ -84,22 +86,22 @@ class SmallEstate:
         return Happenings(self.impala, self.estate, str(self.lines_file), **self.follower)
 
     def pull(self, **options: Any) -> RunRecord:
-        """Runs the metastore's source once, a minute later."""
+        """Run the metastore's source once, a minute after the previous run."""
         self.now_ms += 60_000
         return self.pipeline.run(EXTRACTORS["listing"], self.listing, **options)
 
     def follow(self, **options: Any) -> RunRecord:
-        """Runs the engine's source once, five seconds later."""
+        """Run the engine's source once, five seconds after the previous run."""
         self.now_ms += 5_000
         registration = replace(EXTRACTORS["happenings"], version=self.follower_version)
         return self.pipeline.run(registration, self.happenings, **options)
 
     def mend(self) -> None:
-        """Gives the engine's source a newer reader from now on."""
+        """Let a newer reader version read the engine's source in later runs."""
         self.follower_version, self.follower = 2, {"mended": True}
 
     def empty(self) -> None:
-        """Removes everything from the index, including positions."""
+        """Remove all documents of the estate from the index, including positions."""
         for core in (ELEMENTS, RELATIONS):
             self.solr.delete_ids(core, [each["identity"] for each in self.documents(core)])
         of_sources = f"sourceId:({self.hive.id} OR {self.impala.id})"
@@ -109,10 +111,9 @@ class SmallEstate:
         for core in (ELEMENTS, RELATIONS, RUNS):
             self.solr.commit(core, soft=True)
 
-    # -- querying ------------------------------------------------------------------------------------------------------
+    # -- Querying ------------------------------------------------------------------------------------------------------
 
     def key(self, name: str) -> Key:
-        """The key of ``db``, ``db.table`` or ``db.table.column``."""
         if "." not in name:
             return database_key(self.hive, name)
         database, table, *column = name.split(".")
@@ -120,7 +121,7 @@ class SmallEstate:
         return column_key(key, column[0]) if column else key
 
     def element(self, name: str) -> dict[str, Any]:
-        """The document of a table or column."""
+        """The document of a database, table or column."""
         return self.of_id(self.key(name).identity)
 
     def of_id(self, identity: str) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class SmallEstate:
         return document
 
     def live(self, *types: str) -> set[str]:
-        """The tree paths of all live entities of these types, of both sources and their granted ones."""
+        """Tree paths of all live entities of these types, including those of granted sources."""
         return {
             document["treePath"]
             for document in self.documents(ELEMENTS)
@@ -136,11 +137,11 @@ class SmallEstate:
         }
 
     def deleted(self, *types: str) -> set[str]:
-        """The tree paths of all entities of these types that are flagged deleted."""
+        """Tree paths of all entities of these types that are flagged deleted."""
         return {d["treePath"] for d in self.documents(ELEMENTS) if d["type"] in types and d["deleted"]}
 
     def flows(self) -> set[tuple[str, str]]:
-        """The live DATA_FLOW relations, by the names of their ends."""
+        """Live DATA_FLOW relations, as (name of the source end, name of the target end)."""
         return {
             (d["endpoint1Name"], d["endpoint2Name"])
             for d in self.documents(RELATIONS)
@@ -148,13 +149,15 @@ class SmallEstate:
         }
 
     def documents(self, core: str) -> Documents:
-        """All documents of the estate's sources, by identity."""
+        """All documents of the estate's sources, including granted sources."""
         writers = " OR ".join(source.id for source in (self.hive, self.impala, *self._granted()))
         field = "sourceId" if core == ELEMENTS else "writer"
         return presented(self.solr, core, self.solr.cursor(core, f"{field}:({writers})", "*"))
 
     def index(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """All documents by core and id, without navlin's own stamps: two runs over the same inputs must agree on these."""
+        """Map (core, id) to each document, without navlin's own stamps. Two runs over the same inputs must give equal
+        results.
+        """
         return {
             (core, document["identity"]): unstamped(document)
             for core in (ELEMENTS, RELATIONS)
@@ -172,6 +175,8 @@ class SmallEstate:
 
 
 def unstamped(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document without navlin's stamps. The time at which a loss was noticed is one as well."""
+    """Return the document without navlin's stamps. For a deleted entity, ``asOf`` counts as a stamp, because it is the
+    time when the loss was noticed.
+    """
     stamps = STAMPS | {"asOf"} if document.get("deleted") else STAMPS
     return {name: value for name, value in document.items() if name not in stamps}

@@ -1,4 +1,4 @@
-"""Event logs written by real Sparks for ``bench/every_node.py``, reduced and kept with the tests."""
+"""Event logs that real Spark releases wrote for ``bench/every_node.py``, reduced and stored with the tests."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ WHY_NOT_RUN = {
     "of a release that was not run": "a log could hold it: other releases of its project were run",
     "no table format is released for that Spark": "and Spark itself has no tables that it could change",
 }
-"""Reasons why no log shows a node of the projects that run here."""
+"""Reasons why none of the logs contains certain nodes of the projects → explanation."""
 
 
 def log_of(name: str) -> bytes:
-    """The lines of a kept log, from all its files."""
+    """Return all lines of a stored log, which may consist of several files."""
     one = (folder / f"{name}.zst" for folder in (LOGS, STATEMENTS))
     files = sorted((TABLE_FORMATS / name).glob("*.zst")) or [each for each in one if each.exists()]
     unpack = zstandard.ZstdDecompressor().decompress
@@ -41,7 +41,7 @@ def log_of(name: str) -> bytes:
 
 @cache
 def starts_of(name: str) -> tuple[dict[str, Any], ...]:
-    """The events of a kept log that start an execution."""
+    """Return the events in a stored log that start an execution."""
     events = [json.loads(line) for line in log_of(name).splitlines()]
     return tuple(each for each in events if each["Event"].endswith("SparkListenerSQLExecutionStart"))
 
@@ -61,19 +61,19 @@ PROJECTS = {
     "iceberg-1.4": ("Iceberg",),
     "iceberg-1.5": ("Iceberg",),
 }
-"""The kept logs, and the projects whose nodes are in their plans. The first log that shows a node counts."""
+"""Stored log → the projects whose nodes occur in its plans. For each node, the first log that contains it is used."""
 _SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}
 _LINE = re.compile(
     r"^[ :+|*~-]*?(?:\*(?:\(\d+\))? )?(?P<name>[A-Za-z][^\n]*?)(?: \(\d+\)(?:, \[[^\n]*)?)?$", re.MULTILINE
 )
 _ENDS = re.compile(r"[ (\[,@]|\Z")
 WORDS = 6
-"""Number of words of a line that may be its operator's name."""
+"""Maximum number of words in an operator's name at the start of a line."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """Possible names of the nodes of one execution: in its plan's tree, and in the lines of its text."""
+    """Possible names of the nodes of one execution: in the plan's tree, and in the lines of the printed plan."""
 
     tree: frozenset[str]
     text: frozenset[str]
@@ -81,7 +81,7 @@ class Names:
 
 @cache
 def names_in(log: str) -> tuple[Names, ...]:
-    """By execution of a kept log."""
+    """The possible node names of each execution in a stored log."""
     return tuple(
         Names(
             frozenset(name for each in _tree(event["sparkPlanInfo"]) for name in _beginnings(each)),
@@ -94,9 +94,9 @@ def names_in(log: str) -> tuple[Names, ...]:
 
 
 def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
-    """The executions of a kept log whose plans contain a node."""
+    """Return the executions in a stored log whose plans contain a node."""
     if node.project not in PROJECTS[log] or (
-        # In a log that has Spark's nodes too, Spark's own node takes precedence.
+        # A node with the same name as one of Spark's counts as Spark's if the log contains Spark's nodes.
         node.project != "Spark" and "Spark" in PROJECTS[log] and (node.name, node.kind) in _SPARKS
     ):
         return []
@@ -104,7 +104,7 @@ def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
 
 
 def shown_in(node: PlanNode) -> str:
-    """The kept log that shows a node in an executed plan; "not run" if none does."""
+    """Return the first stored log with a node in an executed plan; "not run" if there is none."""
     return next((log for log in PROJECTS if executions_with(node, log)), NOT_RUN)
 
 
@@ -114,16 +114,16 @@ def _has(node: PlanNode, names: Names) -> bool:
     if node.kind == "command":
         both = names.tree | names.text
         return node.name in both or f"Execute {node.name}" in both
-    if node.name.endswith("."):  # of a package, or of a format
+    if node.name.endswith("."):  # the name of a package or a format, not of one node
         return any(each.startswith(node.name) for each in names.tree)
     if node.project == "Hudi" and any(f"{node.name}{version}" in names.tree for version in ("V1", "V2")):
         return True
-    # Some names occur only in the printed text.
+    # Some names appear only in the printed plan.
     return node.name in names.tree or ("text form" in node.note and node.name in names.text)
 
 
 def _beginnings(line: str) -> Iterator[str]:
-    """The beginnings of a line that may be a name, because the rest may belong to this plan only."""
+    """Yield each beginning of a line that may be a node's name; the rest of the line may be specific to this plan."""
     for end, _ in zip(_ENDS.finditer(line), range(WORDS), strict=False):
         yield line[: end.start()]
 
@@ -135,7 +135,9 @@ def _tree(node: dict[str, Any]) -> Iterator[str]:
 
 
 def _printed(text: str) -> Iterator[str]:
-    """The lines of the trees: formatted plans end where the blocks begin, others consist of trees only."""
+    """Yield the lines of the trees in a printed plan. In a formatted plan, the trees end where the numbered blocks
+    begin.
+    """
     trees = text.partition("\n\n(1) ")[0] if text.startswith("== Physical Plan ==") else text
     for match in _LINE.finditer(trees):
         yield match["name"]

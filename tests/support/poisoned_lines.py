@@ -1,4 +1,4 @@
-"""A test extractor that follows files like others, and fails with an error of its own at a line that says so."""
+"""A test extractor that follows log files and raises an exception of its own at the line "poison"."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from navlin.model.source import Estate, Source
 @extractor("poisoned_lines", source_type="ACME", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
 class PoisonedLines(LineLogs):
-    """Yields an operation for each line."""
-
     source: Source
     estate: Estate
     directory: str | tuple[str, ...] = keeps_positions("")

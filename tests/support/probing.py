@@ -1,7 +1,8 @@
-"""Response times of an address during other work, compared with a bare listener: a separate process asks both in turn, so
-that load on the machine affects both.
+"""Response times of URLs during other work, compared with those of a bare listener. A separate process requests all of
+them in turn, so that load on the machine affects all alike.
 
-    python -m tests.support.probing URL...     asks until its standard input closes, then prints the seconds of each
+``python -m tests.support.probing HEADER URL...`` sends requests until its standard input is closed, then prints the
+response times as JSON. HEADER is the Authorization header.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ BARE = "bare"
 
 @contextmanager
 def probed(urls: Sequence[str], header: str) -> Iterator[dict[str, list[float]]]:
-    """Asks each address repeatedly while the context lasts. Afterwards the result has the seconds of each request by
-    address, and those of a listener that does nothing under `BARE`."""
+    """Request each URL repeatedly inside the block. After the block, the yielded mapping contains the response times in
+    seconds for each URL and, under `BARE`, for a listener that does no work.
+    """
     seconds: dict[str, list[float]] = {}
     command = [sys.executable, "-m", "tests.support.probing", header, *urls]
     with subprocess.Popen(
@@ -41,12 +43,11 @@ def probed(urls: Sequence[str], header: str) -> Iterator[dict[str, list[float]]]
 
 
 def p99(seconds: Sequence[float]) -> float:
-    """The 99th percentile."""
     return sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * 0.99))]
 
 
 def _bare() -> str:
-    """Runs a listener in a process of its own; returns its address."""
+    """Start a bare listener in a separate process, and return its URL."""
     program = (
         "import asyncio\n"
         "async def answer(reader, writer):\n"

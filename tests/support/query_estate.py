@@ -1,5 +1,5 @@
-"""A small estate for tests of queries: entities and relations as the pipeline and the linker would leave them in the
-index. Each test uses a name of its own, from which all ids derive.
+"""A small estate for tests of queries: entities and relations as the pipeline and the linker would write them. Each
+test uses a separate name, from which all ids are derived.
 """
 
 from __future__ import annotations
@@ -39,14 +39,12 @@ from navlin.model.source import HDFS, HIVE, IMPALA, SPARK, Source, source_id
 from navlin.model.tree import below
 
 AS_OF_MS = 1_767_225_600_000
-"""2026-01-01."""
 BATCH = 2_000
-"""Number of documents per write."""
 
 
 @dataclass
 class World:
-    """Everything under one name. `index` writes it all."""
+    """Entities and relations whose ids all derive from ``name``. `index` writes them."""
 
     solr: Solr
     name: str
@@ -65,14 +63,16 @@ class World:
         return self.sources[kind]
 
     def finished(self, kind: str, iteration: int) -> str:
-        """Records an empty run of just now as the newest: later runs of other tests are removed."""
+        """Record an empty run that has just finished, and return its id. Runs with a later start, left by other tests,
+        are removed so that this run is the newest.
+        """
         self.solr.client(RUNS).delete(q="+kind:run +started:[NOW TO *]")
         source, now_ms = self.source(kind), int(time.time() * 1000)
         save_run(self.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
         self.solr.commit(RUNS, soft=True)
         return run_id(source.id, iteration)
 
-    # -- Things --------------------------------------------------------------------------------------------------------
+    # -- Entities ------------------------------------------------------------------------------------------------------
 
     def table(
         self,
@@ -92,7 +92,7 @@ class World:
         return key
 
     def named(self, name: str, kind: EntityType = EntityType.TABLE, database: str = "") -> Key:
-        """A table's key, without an entity in the index."""
+        """The key of a table, without adding an entity to the index."""
         return table_key(self.source(HIVE), database or self.database, name, kind)
 
     def path(
@@ -130,7 +130,9 @@ class World:
         incomplete: bool = False,
         **attributes: Any,
     ) -> Key:
-        """``parts`` are output columns with their sources, as ``table.column``; ``incomplete`` if there are more."""
+        """Add an operation with its relations. ``parts`` maps output columns to their source columns, all as
+        ``table.column``. ``incomplete`` marks the outputs as having further unknown sources.
+        """
         reads, writes, steered_by = tuple(reads), tuple(writes), tuple(steered_by)
         ends = tuple(key.identity for key in (*reads, *writes, *steered_by))
         operation = operation_key(self.source(engine), text, ends)
@@ -153,7 +155,7 @@ class World:
         return operation
 
     def column(self, name: str) -> Key:
-        """``table.column``, or ``/path.column``, which is granted."""
+        """The key of ``table.column`` or ``/path.column``. A path's column is added as a granted entity."""
         table, _, column = name.rpartition(".")
         if not table.startswith("/"):
             return column_key(self.named(table), column)
@@ -202,7 +204,7 @@ class World:
         }
 
     def index(self) -> None:
-        """Writes and commits everything; relations are linked if all their ends exist."""
+        """Write and commit everything. Relations are linked if all their ends exist."""
         for relation in self.relations.values():
             if "unlinked" in relation:
                 missing = [each for each in relation["claimedIds"] if each not in self.elements]

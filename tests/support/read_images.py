@@ -1,4 +1,4 @@
-"""Reads an fsimage into rows, in the form of `tests.support.images.Tree.rows`, which has the expected ones."""
+"""Reading an fsimage into rows as `tests.support.images.Tree.rows` expects them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEMORY_BYTES = 64 * 1024 * 1024
 def read_rows(
     image: Path, scratch: Path, *, inodes_in_part: int = 100_000, memory_bytes: int = MEMORY_BYTES
 ) -> dict[str, dict[str, Any]]:
-    """Each row's attributes by path, without those left out. A path that occurs twice is an error."""
+    """Map each path to the attributes that have a value. Raises an AssertionError if a path occurs twice."""
     rows: dict[str, dict[str, Any]] = {}
     prepared = prepare_image(image, scratch, memory_bytes=memory_bytes)
     for row in every_row(prepared, inodes_in_part):
@@ -31,7 +31,9 @@ def read_rows(
 
 
 def prepare_image(image: Path, scratch: Path, *, memory_bytes: int = MEMORY_BYTES) -> Prepared:
-    """Prepares as an extractor does before it reads: checks the checksum, if there is one, and makes the first pass."""
+    """Prepare an image as an extractor does before it reads: verify the checksum, if there is one, and make the first
+    pass.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     if image.with_name(f"{image.name}.md5").exists():
         check_md5(image, _silent)

@@ -1,4 +1,6 @@
-"""Checks user-visible text for misleading parts: rows from a thing to itself, parts of statements, names of fields."""
+"""Checks of user-visible text for misleading content: flows from an entity to itself, sub-operations, and internal
+field names.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from navlin.index.query_fields import field_names
 from tests.test_console import Document
 
 LOOPS = {"shop.loop", "shop.loop.x"}
-"""Entities that really flow into themselves."""
+"""Entities that really have a flow to themselves."""
 _QUALIFIED = re.compile(r"^(\w[\w-]*(\.\w+)+|/\S+)$")
 _ARROW = re.compile(r"([\w./]+) (?:→|-->|<--|\.\.>|<\.\.) ([\w./]+)")
 _PART = re.compile(r"sub[ _-]?operation", re.IGNORECASE)
@@ -19,12 +21,12 @@ _COLUMNS_OF_TERMINAL = re.compile(r"\s{2,}")
 
 
 def fields_that_are_no_words() -> set[str]:
-    """Names of index fields that are not words."""
+    """Names of index fields that are not ordinary words, because they contain capitals or underscores."""
     return {name for name in field_names() if re.search(r"[a-z][A-Z]|_", name)}
 
 
 class Page(Document):
-    """A page without the texts of statements, which may contain anything."""
+    """A page without statements and other code, which may contain any text."""
 
     def __init__(self, text: str) -> None:
         self.said = ""
@@ -37,7 +39,6 @@ class Page(Document):
 
 
 def misleading_page(text: str) -> list[str]:
-    """Misleading parts of an HTML page."""
     page = Page(text)
     rows = ([" ".join(cell.split()) for cell in row] for table in page.tables.values() for row in table)
     options = [f"an option of the command line: {each}" for each in _OPTION.findall(page.said)]
@@ -45,7 +46,6 @@ def misleading_page(text: str) -> list[str]:
 
 
 def misleading_output(text: str) -> list[str]:
-    """Misleading parts of a command's output."""
     rows = (_COLUMNS_OF_TERMINAL.split(line.strip()) for line in text.splitlines())
     return [*_equal_ends(rows), *_raw(text)]
 

@@ -1,4 +1,4 @@
-"""Reconstructs the edges of a lineage record from the yielded relations only."""
+"""Reconstruction of the edges in a lineage record from the extracted relations only."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from navlin.model.records import Covered, Entity, Position, Record, Reject, Rela
 
 Ends = frozenset[tuple[str, ...]]
 ColumnEdge = tuple[str, Ends, Ends]
-"""An edge's type, and the columns (database, table, column) on either side."""
+"""(edge type, source columns, target columns); a column is (database, table, column)."""
 
 
 def read_all(extractor: Extractor, plan: Plan | None = None) -> list[Record]:
-    """Everything yielded in one round of an extractor: its first round, or that of ``plan``."""
+    """Return all records of ``plan``, or of a first plan without saved positions."""
     splits: list[Split] = list((plan or extractor.plan(Positions())).splits)
     records: list[Record] = []
     for split in splits:
@@ -30,7 +30,7 @@ def read_all(extractor: Extractor, plan: Plan | None = None) -> list[Record]:
 
 
 def by_operation(records: Iterable[Record]) -> dict[str, list[Relation]]:
-    """The relations of each operation, by its text."""
+    """Map the text of each operation to its relations."""
     texts = {
         record.key.tree_path: record.attributes["queryText"]
         for record in records
@@ -45,7 +45,7 @@ def by_operation(records: Iterable[Record]) -> dict[str, list[Relation]]:
 
 
 def yielded_edges(relations: Iterable[Relation]) -> Iterator[ColumnEdge]:
-    """One edge for each part of an operation. A whole table has "" as its column."""
+    """Yield an edge for each sub-operation. The column of a whole table is ""."""
     sources: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     targets: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     kinds: dict[str, set[RelationType]] = defaultdict(set)
@@ -71,7 +71,9 @@ def _column(key: Key) -> tuple[str, ...]:
 
 
 def yielded_tables(relations: Iterable[Relation]) -> set[tuple[str, str]]:
-    """("DATA_FLOW in", table), ("CONTROL_FLOW in", table), ("DATA_FLOW out", table)."""
+    """Return ("DATA_FLOW in", table), ("CONTROL_FLOW in", table) and ("DATA_FLOW out", table) for the relations of
+    operations.
+    """
     tables = set()
     for relation in relations:
         if relation.ep2.type is EntityType.OPERATION:
@@ -86,7 +88,9 @@ def _table(key: Key) -> str:
 
 
 def folded(edges: Iterable[ColumnEdge]) -> set[tuple[str, str]]:
-    """The table edges that column edges imply; data flow outweighs control flow."""
+    """Return the table edges that column edges imply, as `yielded_tables` does. A table with both data flow and control
+    flow counts as data flow.
+    """
     edges = list(edges)
     read = {end[:2] for kind, sources, _ in edges for end in sources if kind == "PROJECTION"}
     looked_at = {end[:2] for kind, sources, _ in edges for end in sources if kind == "PREDICATE"} - read
@@ -104,7 +108,7 @@ def parts(records: Iterable[Record]) -> list[Any]:
 
 
 class Read:
-    """Results of reading some records, as readable text."""
+    """Extracted records, with properties that present them as readable text."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.records = [record for record in records if not isinstance(record, Position)]
@@ -137,14 +141,14 @@ class Read:
 
     @property
     def tables(self) -> set[str]:
-        """``DATA_FLOW a.b -> operation``: the table level."""
+        """Table lineage as ``DATA_FLOW a.b -> operation``."""
         return {flow(r) for r in self.relations if {r.ep1.type, r.ep2.type} <= TABLE_LEVEL}
 
     @property
     def columns(self) -> set[str]:
-        """``PROJECTION a.b.c, a.b.d -> e.f.g``: the column level, one per sub-operation."""
+        """Column lineage as ``PROJECTION a.b.c, a.b.d -> e.f.g``, one for each sub-operation."""
         parts = set()
-        # A statement that ran twice is read twice, but is one.
+        # If a statement ran twice, its relations occur twice, but count once.
         relations = {relation.tree_path: relation for relation in self.relations}.values()
         for part in self.of(EntityType.SUB_OPERATION):
             sources = sorted(name(r.ep1) for r in relations if r.ep2 == part.key)

@@ -1,9 +1,11 @@
-"""Extractors for tests of the pipeline. Their sources are small JSON files.
+"""Extractors for tests of the pipeline, whose sources are small files. They register themselves like any other
+extractor.
 
-``listing`` is a pull extractor, ``{"tables": {"db.table": ["column", …]}}``; ``happenings`` a push extractor, one line
-``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` per statement; ``folders`` a pull extractor
-of directories with many files, ``{"folders": {"/a": 3}, "covers": [{"path": "/"}], "words": {"/a": {"tags": ["x"]}}}``.
-They register themselves like any other.
+- ``listing``, a pull extractor of tables: ``{"tables": {"db.table": ["column", …]}}``
+- ``happenings``, a push extractor with one statement per line: ``{"text", "reads", "writes", "at_ms", "parts":
+  [["db.t.c", "db.t.c"], …]}``
+- ``folders``, a pull extractor of directories with many files: ``{"folders": {"/a": 3}, "covers": [{"path": "/"}],
+  "words": {"/a": {"tags": ["x"]}}}``
 """
 
 from __future__ import annotations
@@ -38,8 +40,6 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class Table(Split):
-    """One table of the file."""
-
     qualified: str
     now_ms: int
 
@@ -51,7 +51,7 @@ class Table(Split):
 @extractor("listing", source_type="HIVE", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Listing(Extractor):
-    """Lists the tables of a JSON file, all of them each time."""
+    """Reads all tables in a JSON file in each run."""
 
     source: Source
     estate: Estate
@@ -83,7 +83,8 @@ class Listing(Extractor):
         table = table_key(self.source, database, name)
         rejected = payload.get("rejected", [])
         if split.qualified in rejected:
-            # All of them with the first one: a storm is many rejects of one split at one place.
+            # Yield all rejects with the first rejected table, because only many rejects of one split are treated as a
+            # storm.
             for each in rejected if split.qualified == rejected[0] else ():
                 withdrawn = table_key(self.source, *each.split(".")).tree_path
                 yield Reject(self.file, "listed but not fetched", tree_path=withdrawn)
@@ -122,7 +123,7 @@ class Listing(Extractor):
 
 
 def _wait_for(file: Path) -> None:
-    """Waits until a file exists, as a slow source."""
+    """Wait until a file exists, to simulate a slow source."""
     deadline_s = time.monotonic() + 300
     while not file.exists():
         if time.monotonic() > deadline_s:
@@ -132,7 +133,7 @@ def _wait_for(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Lines(Split):
-    """Lines of the file, from ``first`` on."""
+    """Lines of the file, starting with line number ``first``."""
 
     first: int
     part: int = 0
@@ -145,14 +146,14 @@ class Lines(Split):
 @extractor("happenings", source_type="IMPALA", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
 class Happenings(Extractor):
-    """Follows the lines of a JSON file."""
+    """Follows a file with one JSON object per line."""
 
     source: Source
     estate: Estate
     file: str
     lines_in_split: int = 1_000
     mended: bool = False
-    """Reads the fields under ``mended`` of a line instead of the same fields elsewhere in it."""
+    """Use the fields in a line's ``mended`` object instead of the fields with the same names in the line."""
 
     def plan(self, positions: Positions) -> Plan:
         read = positions.values.get("lines", 0)
@@ -214,7 +215,7 @@ class Happenings(Extractor):
 
 @dataclass(frozen=True, slots=True)
 class Folder(Split):
-    """One directory of the file, with its files."""
+    """A directory, with the number of files in it."""
 
     path: str
     files: int
@@ -230,7 +231,7 @@ class Folder(Split):
 @extractor("folders", source_type="HDFS", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Folders(Extractor):
-    """Lists directories, each with as many files as the JSON says, and covers the paths it names."""
+    """Yields each directory in the JSON file with the given number of files, and covers the paths in ``covers``."""
 
     source: Source
     estate: Estate

@@ -1,5 +1,5 @@
-"""Inside a namespace: ``navlin serve`` whose state directory is on a small disk, which fills and empties. Prints the
-observations as JSON.
+"""``navlin serve`` with its state directory on a small disk that is filled and emptied. Must run inside a mount
+namespace; prints the observations as JSON.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ directory = "{home}/impala"
 """
 WAIT_S = 8.0
 REQUESTS = ("extract IMPALA-1", "link", "purge --before 2020-01-01")
-"""Requests made to a running ``navlin serve``."""
+"""Commands that send requests to the running ``navlin serve``."""
 
 
 def log_in(served: Served) -> list[object]:
-    """Statuses of a browser login and of a request with a password, and the partial session files left on the disk."""
+    """Return the status and text of a browser login, the status of a request with a password, and the partial session
+    files left on the disk.
+    """
     url = next(str(line["url"]) for line in served.log if line.get("event") == "web ready")
     password = (served.state / "administrator.password").read_text().strip()
     who = {"name": "admin", "password": password}
@@ -89,7 +91,7 @@ def main() -> None:
         found("before")
 
         for name, least_free in (("guarded", "48m"), ("unguarded", "1k")):
-            # The daily purge becomes due while the disk is full.
+            # Schedule the daily purge for a time when the disk is full.
             soon = f"{datetime.now(UTC).astimezone() + timedelta(seconds=80):%H:%M}"
             configure(least_free, soon if name == "guarded" else "03:00")
             served.process.send_signal(signal.SIGHUP)

@@ -1,4 +1,4 @@
-"""A running ``navlin serve`` as systemd would run it: its log, its messages to systemd, its children."""
+"""``navlin serve`` as systemd runs it: its log, its messages to systemd, and its child processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from navlin.solr_server.embedded import running_solr
 ROOT = Path(__file__).parents[2]
 AFTERWARDS_S = 60.0
 PATIENCE_S = 240.0
-"""Limit for steps that take seconds on a quiet machine."""
+"""Timeout for steps that take seconds on an idle machine."""
 
 CONFIGURATION = """\
 [navlin]
@@ -52,7 +52,7 @@ interval_s = 1
 
 
 def record(number: int, target: str, origin: str = "daemon.origin") -> str:
-    """A line of Impala's lineage log: one column of one table into another."""
+    """A line of Impala's lineage log: the column id of ``origin`` is written to the column id of ``target``."""
     text = " ".join(["INSERT INTO", target, "SELECT id FROM", origin])
     column = {"tableName": target, "tableCreateTime": 1_700_000_000}
     source = {"tableName": origin, "tableCreateTime": 1_700_000_000}
@@ -82,14 +82,15 @@ class Served:
     def __init__(
         self, home: Path, *, environment: Mapping[str, str] = os.environ, before: Sequence[str] = ()
     ) -> None:
-        """``before`` is put before the command."""
+        """Start ``navlin serve``. ``before`` is a prefix of the command line."""
         self.home = home
         self.file = home / "navlin.toml"
         self.state = home / "state"
         self.state.mkdir(exist_ok=True)
         launcher = self.state / "solr-launcher"
         if not launcher.exists():
-            # Compiled once for all tests, with the class archive that the first stop writes.
+            # Share the compiled launcher among all tests, together with the class data archive that is written when
+            # Solr first stops.
             launcher.symlink_to(ROOT / ".jars" / "solr-launcher")
         self.log: list[dict[str, Any]] = []
         self.reported: list[str] = []
@@ -112,23 +113,25 @@ class Served:
     def _read_log(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            # Java writes to the same stream.
+            # Java processes write plain text to the same stream.
             self.log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
 
     def _receive(self) -> None:
-        with suppress(OSError):  # closed at the end of the test
+        with suppress(OSError):  # the socket is closed at the end of the test
             while True:
                 self.reported.extend(self._manager.recv(4_096).decode().splitlines())
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
-        """Waits for a condition; fails with the log if it does not come true."""
+        """Wait until a condition returns a true value, and return it. Fails with the end of the log if that takes too
+        long.
+        """
         deadline = time.monotonic() + PATIENCE_S
         ended_s = 0.0
         while time.monotonic() < deadline:
             if found := condition():
                 return found
             if self.process.poll() is not None:
-                # Nothing new will come from it, except the end of its children.
+                # The process has ended, so only the end of its children is still to come.
                 ended_s = ended_s or time.monotonic()
                 deadline = min(deadline, ended_s + AFTERWARDS_S)
             time.sleep(0.05)
@@ -138,7 +141,7 @@ class Served:
         )
 
     def logged(self, event: str, *, after: int = 0, **fields: Any) -> dict[str, Any]:
-        """Waits for a line of the log."""
+        """Wait for a log line with this event and these fields, starting at line ``after``, and return it."""
 
         def find() -> dict[str, Any] | None:
             for line in self.log[after:]:
@@ -152,17 +155,17 @@ class Served:
         return found
 
     def append(self, target: str) -> None:
-        """Appends one record to Impala's log."""
+        """Append a record for the table ``target`` to Impala's log."""
         with (self.home / "impala" / "impala_lineage_log_1.0-1700000000000").open("a") as file:
             file.write(record(next(self._numbers), target))
 
     def runs(self, source: str) -> bool:
-        """Whether a source is running, according to the daemon."""
+        """Whether the daemon reports that a source is running."""
         due_s = json.loads((self.state / "daemon.json").read_bytes())["due_s"]
         return source in due_s and due_s[source] is None
 
     def find(self, query: str) -> int:
-        """The number of entities that the running Solr finds; 0 while it does not answer."""
+        """The number of entities that the running Solr finds; 0 if it does not answer."""
         address = running_solr(self.state)
         if address is None:
             return 0
@@ -173,12 +176,11 @@ class Served:
             return 0
 
     def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs another navlin command with the same configuration."""
         command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
 
     def children(self) -> list[int]:
-        """All its descendant processes."""
+        """Process ids of all descendants."""
         parents = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -193,11 +195,11 @@ class Served:
         return found[1:]
 
     def running(self, words: str) -> list[int]:
-        """The process ids of the children with these words on their command line."""
+        """Process ids of the descendants whose command line contains ``words``."""
         return [pid for pid in self.children() if words in Path(f"/proc/{pid}/cmdline").read_text()]
 
     def java(self, words: str) -> int:
-        """The process id of the Java child with these words on its command line."""
+        """Process id of the first descendant whose command line contains ``words``; fails if there is none."""
         found = self.running(words)
         if not found:
             pytest.fail(f"no child with {words} on its command line")

@@ -1,4 +1,4 @@
-"""Extractors for tests of the reading processes: one that ends its process, one that never finishes."""
+"""Extractors for tests of the processes that read splits: one that ends its process, and one that never finishes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from navlin.pipeline.warming import OperationEach, operations
 
 @dataclass(frozen=True, slots=True)
 class Deadly(OperationEach):
-    """Reading one of its splits ends the process."""
+    """Ends the process that reads a split."""
 
     def read(self, split: Split) -> Iterator[Record]:
         if split.name:
@@ -23,7 +23,7 @@ class Deadly(OperationEach):
 
 @dataclass(frozen=True, slots=True)
 class Slow(OperationEach):
-    """Reading one of its splits takes longer than anybody waits."""
+    """Reads a split for longer than any timeout."""
 
     def read(self, split: Split) -> Iterator[Record]:
         time.sleep(600)

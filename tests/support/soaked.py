@@ -1,4 +1,4 @@
-"""Totals of a soak, over all its tests and rounds: printed at its end."""
+"""Totals over all tests and rounds of a soak, printed at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_REQUESTS: Final = frozenset({"dead_from_a_request_on"})
 
 @dataclass(slots=True)
 class Soaked:
-    """Faults by kind, the number of comparisons, and the deviations found."""
+    """Number of faults by kind, of documents compared, and of differences found."""
 
     processes_killed: int = 0
     killed_at_requests: int = 0
@@ -28,7 +28,7 @@ class Soaked:
     differences: int = 0
 
     def add_struck(self, struck: Mapping[str, int]) -> None:
-        """Adds faults by the names of the nemeses."""
+        """Add faults. ``struck`` maps names of nemeses to counts."""
         for name, count in struck.items():
             if name in WHOLE_PROCESSES:
                 self.processes_killed += count

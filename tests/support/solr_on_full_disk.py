@@ -1,4 +1,6 @@
-"""Inside a namespace: an embedded Solr whose disk is filled while it is written to. Prints the outcome as JSON."""
+"""An embedded Solr whose disk is filled while documents are written to it. Must run inside a mount namespace; prints
+the outcome as JSON.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def main() -> None:
                 acknowledged.extend(solr.add(ELEMENTS, documents).applied)
             except SolrError as error:
                 errors.append(str(error))
-            # Whether or not these succeeded, Solr also commits by itself.
+            # Commit even if the write failed, because Solr also commits by itself.
             try:
                 solr.commit(ELEMENTS, soft=False)
                 durable[:] = acknowledged

@@ -1,5 +1,6 @@
-"""A proxy between navlin and Solr. It calls the test before it passes a request on and after Solr answered; the test may
-cut the connection at either point. To the index, a process whose requests no longer arrive is dead.
+"""A proxy between navlin and Solr. It calls the test before it forwards a request and after Solr has responded. The
+test may close the connection at either point, which for the index has the same effect as the death of the client
+process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from navlin.index.solr import SolrAddress
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to Solr, before it is passed on or after it was ``answered``."""
+    """A request to Solr: before it is forwarded or, if ``answered``, after Solr has responded."""
 
     core: str
     handler: str
@@ -30,7 +31,7 @@ class Call:
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """The documents that it writes, if it writes any."""
+        """Documents that the request writes; [] if it writes none."""
         if self.handler != "update" or not self.body.startswith(b"["):
             return []
         documents: list[dict[str, Any]] = json.loads(self.body)
@@ -38,7 +39,7 @@ class Call:
 
     @property
     def commits(self) -> str:
-        """``soft`` or ``hard`` if it commits, else ""."""
+        """``soft`` or ``hard`` if the request commits, otherwise ""."""
         if "softCommit" in self.params:
             return "soft"
         return "hard" if "commit" in self.params else ""
@@ -49,18 +50,21 @@ class Call:
 
 
 Passes = Callable[[Call], bool]
-"""Returns whether a request is passed on to Solr, or its answer back."""
+"""Function that decides whether a request is forwarded to Solr or, if ``answered``, whether the response is returned.
+"""
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Prints nothing: a killed process hangs up."""
+        """Print nothing, because killed processes close their connections."""
 
 
 class SolrProxy:
-    """Serves on its own port until closed; ``address`` is Solr's address for navlin."""
+    """A proxy on a separate port that runs until it is closed. ``address`` is the proxy's address, for use in place of
+    Solr's.
+    """
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class SolrProxy:
         certificate: Path | None = None,
         key: Path | None = None,
     ) -> None:
-        """Speaks TLS to its clients if given a ``certificate`` and its ``key``."""
+        """Start the proxy. With a ``certificate`` and its ``key``, it uses TLS towards its clients."""
         self.passes = passes
         target = urlsplit(address.url)
         outer = self
@@ -113,13 +117,13 @@ class SolrProxy:
             do_GET = do_POST = _pass
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Says nothing."""
+                """Log nothing."""
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate, key)
-            # The connection's thread does the handshake, not the one that accepts.
+            # Each connection's thread makes the TLS handshake, so that the accepting thread is not blocked.
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )

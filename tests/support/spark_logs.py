@@ -19,10 +19,10 @@ SOURCE = Source(source_id(CLUSTER, "SPARK-1"), SPARK, "SPARK-1", CLUSTER)
 METASTORE = Source(source_id(CLUSTER, "HIVE-1"), HIVE, "HIVE-1", CLUSTER, ("thrift://hms:9083",))
 ESTATE = Estate(CLUSTER, (SOURCE, METASTORE))
 NOW_MS = 1_000_000_000_000
-"""Long before any file here was made, so that none is stale unless a test makes it so."""
+"""Earlier than the modification time of any file here, so that only logs made stale by a test count as stale."""
 
 T0 = 1_700_000_000_000
-"""Start time of the applications in these logs."""
+"""Start time of the applications in these logs, in epoch ms."""
 
 _SQL = "org.apache.spark.sql.execution.ui."
 FORMATTED = "== Physical Plan ==\n"
@@ -30,14 +30,14 @@ FORMATTED = "== Physical Plan ==\n"
 
 @dataclass(slots=True)
 class Extracted:
-    """Everything yielded so far, the newest of each thing, as a reader of the index would see it."""
+    """Everything yielded so far: the newest version of each entity and relation, as in an index, and all rejects."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     relations: dict[tuple[str, str, str], Relation] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
     covered: list[Covered] = field(default_factory=list)
     run_as: dict[str, Relation] = field(default_factory=dict)
-    """The relation of each execution to its YARN application, by the execution's name."""
+    """Name of an execution → its relation to the YARN application."""
 
     def add(self, record: Record) -> None:
         match record:
@@ -72,7 +72,9 @@ class Extracted:
 
     @property
     def flows(self) -> set[tuple[str, str, str]]:
-        """(input, operationType, output) at table level; "-" if an operation has none on that side."""
+        """Table lineage as (input, operationType, output). An operation without inputs or outputs has "-" in their
+        place.
+        """
         found = set()
         for operation in self.operations:
             identity = operation.key.identity
@@ -89,7 +91,7 @@ class Extracted:
 
     @property
     def stored(self) -> set[tuple[str, str]]:
-        """Tables with the paths of their files, as hinted."""
+        """(table, path of its files) for each location that an engine reports."""
         return {
             (readable(each.ep1), readable(each.ep2))
             for each in self.relations.values()
@@ -97,14 +99,16 @@ class Extracted:
         }
 
     def lineage(self) -> dict[str, object]:
-        """Everything that must be equal however a log of the same job was read; executions have ids of their own."""
+        """Operations and relations, which must be equal for all logs of the same job. Executions are left out, because
+        each has its own id.
+        """
         return {
             "operations": {each.key.identity: each.attributes for each in self.operations},
             "relations": {ends: each.attributes for ends, each in self.relations.items()},
         }
 
     def everything(self) -> dict[str, object]:
-        """Everything that must be equal in whatever steps the very same log was read."""
+        """All results, which must be equal in whatever steps the same log is read."""
         return self.lineage() | {
             "executions": {each.key.identity: (each.as_of_ms, each.attributes) for each in self.executions},
             "rejects": sorted((each.reason, each.count) for each in self.rejects),
@@ -112,7 +116,7 @@ class Extracted:
 
 
 def readable(key: Key) -> str:
-    """``db.table`` or a path with its file system, as claimed."""
+    """``db.table``, or a path with its file system."""
     if key.file_system_path:
         return f"{key.source.serves[0] if key.source.serves else key.source.name}{key.file_system_path}"
     if key.parent is not None:
@@ -121,7 +125,9 @@ def readable(key: Key) -> str:
 
 
 class Follower:
-    """Plans and reads a directory as the pipeline does: positions are kept as JSON and saved when all has been read."""
+    """Plans and reads a directory as the pipeline does: positions are stored as JSON, and saved after everything has
+    been read.
+    """
 
     def __init__(self, directory: Path | str, estate: Estate = ESTATE, **settings: Any) -> None:
         self.extractor = SparkEvents(SOURCE, estate, str(directory), **settings)
@@ -135,7 +141,7 @@ class Follower:
         return plan.splits
 
     def poll(self, now_ms: int = NOW_MS, *, complete: bool = False) -> Extracted:
-        """Makes one run; returns everything extracted so far."""
+        """Execute one run, and return everything extracted so far."""
         positions: list[Position] = []
         todo = list(self.plan(now_ms, complete=complete))
         while todo:
@@ -160,7 +166,6 @@ class Follower:
 
 
 def read_once(directory: Path | str, **settings: Any) -> Extracted:
-    """Everything in a directory's logs."""
     return Follower(directory, **settings).poll()
 
 
@@ -168,7 +173,7 @@ def read_once(directory: Path | str, **settings: Any) -> Extracted:
 
 
 def node(name: str, text: str = "", *children: dict[str, Any], location: str = "") -> dict[str, Any]:
-    """An operator of a ``sparkPlanInfo``."""
+    """A node of a ``sparkPlanInfo``."""
     metadata = {"Location": location} if location else {}
     return {
         "nodeName": name,
@@ -180,7 +185,7 @@ def node(name: str, text: str = "", *children: dict[str, Any], location: str = "
 
 
 def scan(table: str, columns: str = "id#1L") -> dict[str, Any]:
-    """A scan of a table, ``db.table``."""
+    """A plan node that scans the table ``db.table``."""
     return node(
         f"Scan parquet spark_catalog.{table}",
         f"FileScan parquet spark_catalog.{table}[{columns}] Batched: true",
@@ -188,7 +193,7 @@ def scan(table: str, columns: str = "id#1L") -> dict[str, Any]:
 
 
 def insert(path: str, *children: dict[str, Any], table: str = "", mode: str = "Overwrite") -> dict[str, Any]:
-    """A write of files, into a table (``db.table``) or a path only."""
+    """A plan node that writes files to ``path``, as the table ``db.table`` if given."""
     catalog = (
         f", `spark_catalog`.`{table.replace('.', '`.`')}`, serde, InMemoryFileIndex({path})" if table else ""
     )
@@ -197,8 +202,8 @@ def insert(path: str, *children: dict[str, Any], table: str = "", mode: str = "O
 
 
 def command(name: str, arguments: str = "", logical: str = "") -> tuple[dict[str, Any], str]:
-    """A command as Spark 4.x logs it: nothing in the tree, everything in the text. ``logical`` are further blocks, as
-    printed.
+    """A command as Spark 4.x logs it: the tree has only its name, the printed plan everything else. ``logical`` adds
+    further blocks to the printed plan.
     """
     names = [line.split(") ", 1)[1] for line in logical.splitlines() if line.startswith("(")]
     tree = "".join(f"         +- {each} ({number})\n" for number, each in enumerate(names, 3))
@@ -214,7 +219,7 @@ def log_start(version: str = "4.3.0") -> dict[str, Any]:
 
 
 def environment(**properties: str) -> dict[str, Any]:
-    """Hadoop properties; two underscores mean a dot."""
+    """An event with Hadoop properties; two underscores in a name become a dot."""
     hadoop = {key.replace("__", "."): value for key, value in properties.items()}
     return {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {}, "Hadoop Properties": hadoop}
 
@@ -258,7 +263,9 @@ def start(
 
 
 def end(number: int, *, at_ms: int = 0, error: str | None = "") -> dict[str, Any]:
-    """``error`` None is an end before 3.4, which does not tell success."""
+    """The end of an execution. ``error=None`` gives the event of releases before 3.4, which does not report success or
+    failure.
+    """
     event = {
         "Event": _SQL + "SparkListenerSQLExecutionEnd",
         "executionId": number,
@@ -279,12 +286,11 @@ def job_end(job: int, *, failed: bool = False) -> dict[str, Any]:
 
 
 def lines(*log_events: dict[str, Any]) -> bytes:
-    """A log's bytes, as Spark writes them."""
     return b"".join(json.dumps(event, separators=(",", ":")).encode() + b"\n" for event in log_events)
 
 
 def write_log(directory: Path, *log_events: dict[str, Any], name: str = "application_1_0001") -> Path:
-    """A finished single log of an application."""
+    """Write the log of a finished application as a single file, and return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / name
     path.write_bytes(lines(*log_events))
@@ -292,6 +298,6 @@ def write_log(directory: Path, *log_events: dict[str, Any], name: str = "applica
 
 
 def extracted_of(directory: Path, *log_events: dict[str, Any], **settings: Any) -> Extracted:
-    """Everything in an application's log that has these events after its beginning."""
+    """Return everything extracted from an application's log with these events."""
     write_log(directory, log_start(), application(), *log_events)
     return read_once(directory, **settings)

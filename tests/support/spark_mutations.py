@@ -1,4 +1,4 @@
-"""Printed plans, damaged in all the ways that a log may be: for the tests, and in greater numbers for the bench."""
+"""Printed plans with random damage such as logs may contain, used by the tests and in larger numbers by a benchmark."""
 
 # ruff: noqa: E501 - plans as Spark prints them
 
@@ -49,7 +49,7 @@ _FRAGMENTS = (
 
 
 def plans() -> list[tuple[str, str]]:
-    """Whole plans of many kinds of operators: the printed text, and the command's arguments."""
+    """Complete plans with many kinds of operators, as (printed plan, the command's arguments)."""
     columns = "id#1L, k#2, v#3, n#4"
     a, b = scan("d.a", columns), scan("d.b", "id#11L, k#12, v#13, n#14")
     total = grouped("k#2", "sum", "v#3", "k#2, sum(v#3)#900 AS s#9", where("(n#4 > 1)", a, columns), columns)
@@ -102,7 +102,7 @@ def plans() -> list[tuple[str, str]]:
 
 
 def mutations(texts: list[str], seed: int | str) -> Iterator[str]:
-    """An endless stream of damaged texts."""
+    """Yield damaged texts without end."""
     dice = random.Random(seed)
     while True:
         text = dice.choice(texts)
@@ -191,7 +191,7 @@ _DAMAGES: tuple[Callable[[str, random.Random], str], ...] = (
 
 
 def monsters(size: int) -> dict[str, str]:
-    """Texts of about ``size`` characters that are made to take long."""
+    """Texts of about ``size`` characters, constructed to be slow to read, by name."""
     head = "== Physical Plan ==\nExecute InsertIntoHadoopFsRelationCommand (3)\n+- Project (2)\n   +- Scan parquet spark_catalog.d.a (1)\n\n\n(1) Scan parquet spark_catalog.d.a\nOutput [2]: [id#1L, k#2]\n\n"
     last = "\n\n(3) Execute InsertIntoHadoopFsRelationCommand\nInput: []\nArguments: file:/w, false, Parquet, [], Append, `c`.`d`.`o`, serde, [x]\n"
 

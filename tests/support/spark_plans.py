@@ -1,4 +1,4 @@
-"""Plans as Spark prints them, operator by operator, and the columns read from them."""
+"""Plans as Spark prints them, built operator by operator, and the columns that navlin reads from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from tests.support.spark_logs import FORMATTED, node, start
 
 @dataclass(frozen=True)
 class Op:
-    """An operator: its name in the tree, its block's lines, and its children.
+    """An operator: its name in the tree, the lines of its block, and its children.
 
-    ``inner`` children are indented deeper, as those of cached plans, commands and subqueries of logical plans. ``title``
-    is the block's own name if it differs from the tree's. The same operator at two places has one number, as in Spark.
+    ``inner`` children are indented deeper, like those of cached plans, commands and subqueries of logical plans.
+    ``title`` is the name in the block if it differs from the name in the tree. An operator that occurs twice has one
+    number, as in Spark.
     """
 
     name: str
@@ -31,7 +32,7 @@ def op(name: str, block: str, *children: Op, inner: tuple[Op, ...] = (), title: 
 
 
 def scan(table: str, columns: str, more: str = "") -> Op:
-    """A scan of ``db.table`` with columns ``id#1, k#2``."""
+    """A scan of ``db.table`` with columns such as ``id#1, k#2``."""
     place = f"\nLocation: InMemoryFileIndex [file:/w/{table}]"
     return op(f"Scan parquet spark_catalog.{table}", f"{_listed('Output', columns)}{place}{more}")
 
@@ -57,7 +58,7 @@ def join(kind: str, left_keys: str, right_keys: str, left: Op, right: Op, condit
 
 
 def aggregate(keys: str, functions: str, results: str, below: Op, given: str, of: str = "") -> Op:
-    """A step of an aggregate; ``of`` are its attributes."""
+    """One step of an aggregation; ``of`` lists the aggregate attributes."""
     lists = {
         "Input": given,
         "Keys": keys,
@@ -71,7 +72,9 @@ def aggregate(keys: str, functions: str, results: str, below: Op, given: str, of
 def grouped(
     keys: str, function: str, argument: str, results: str, below: Op, given: str, more: str = ""
 ) -> Op:
-    """Both steps of an aggregate with one function, whose attribute is #900; ``more`` follows it in the first step."""
+    """Both steps of an aggregation with one function, whose attribute is #900. ``more`` is appended to the function in
+    the first step.
+    """
     comma = f"{keys}, " if keys else ""
     text = f"{function}({argument})"
     first = aggregate(keys, f"partial_{text}{more}", f"{comma}buffer#901", below, given, "buffer#902")
@@ -88,12 +91,12 @@ def _listed(field: str, columns: str) -> str:
 
 
 def counted(field: str, count: int, columns: str) -> str:
-    """A list whose elements contain commas."""
+    """Format a list with a given number of elements, which may contain commas."""
     return f"{field} [{count}]: [{columns}]"
 
 
 def printed(root: Op, subqueries: dict[int, Op] | None = None) -> str:
-    """The formatted plan. ``subqueries`` are keyed by the number of the expression that uses them."""
+    """Print the formatted plan. ``subqueries`` maps the number of the expression that uses a subquery to the subquery."""
     numbers: dict[int, int] = {}
     blocks: list[str] = []
     main = "\n".join(_tree(root, "", "", numbers, blocks))
@@ -124,25 +127,25 @@ WRITE = "Execute InsertIntoHadoopFsRelationCommand"
 
 
 def inserting(query: Op, names: str, given: str = "") -> Op:
-    """Writes the query's rows into ``d.out``; ``given`` is the input that the write lists."""
+    """Write the query's rows to ``d.out``. ``given`` lists the input columns of the write."""
     arguments = f"file:/w/out, false, Parquet, [path=file:/w/out], Append, `spark_catalog`.`d`.`out`, serde, [{names}]"
     below = op("WriteFiles", _listed("Input", given), query) if given else query
     return op(WRITE, f"Input: []\nArguments: {arguments}", below)
 
 
 def commanded(command: str, arguments: str, query: Op) -> Op:
-    """A command over a logical plan, as 4.x prints it."""
+    """A command on a logical plan, as Spark 4.x prints it."""
     inner = op(command, f"Arguments: {arguments}", inner=(query,))
     return op(f"Execute {command}", "Output: []", inner=(inner,))
 
 
 def written(root: Op, subqueries: dict[int, Op] | None = None) -> WrittenColumns:
-    """The columns read from a plan's only command."""
+    """The columns that navlin reads from the only command of a plan."""
     return written_of(printed(root, subqueries), root.name, root.block)
 
 
 def written_of(text: str, command: str = WRITE, block: str = "") -> WrittenColumns:
-    """The same for a printed plan."""
+    """The columns that navlin reads from the only command of a printed plan."""
     arguments = block.partition("Arguments: ")[2]
     tree: dict[str, Any] = node(command, f"{command} {arguments}".strip())
     reading = read_plan(start(0, (tree, text)))
@@ -151,7 +154,7 @@ def written_of(text: str, command: str = WRITE, block: str = "") -> WrittenColum
 
 
 def flow(each: ColumnFlow) -> str:
-    """``data | control``, each sorted, followed by the flags. Columns copied unchanged count as data."""
+    """Format as ``data | control``, each sorted, followed by flags. Columns copied unchanged count as data."""
     data = (*each.data, *each.kept)
     text = f"{_named(data)} | {_named(tuple(one for one in each.control if one not in data))}".strip(" ")
     flags = [name for name in ("inferred", "opaque", "incomplete") if getattr(each, name)]
@@ -163,5 +166,5 @@ def _named(columns: tuple[SourceColumn, ...]) -> str:
 
 
 def flows(root: Op, subqueries: dict[int, Op] | None = None) -> dict[str, str]:
-    """``data | control`` of each written column."""
+    """Map each written column to its sources as ``data | control``."""
     return {each.output: flow(each) for each in written(root, subqueries).flows}

@@ -1,4 +1,4 @@
-"""Named statements that real Sparks ran, and the lineage in their logs."""
+"""Named statements executed by real Spark releases, and the lineage read from their logs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from navlin.model.keys import EntityType, Key, RelationType
 from tests.support.spark_logs import Extracted, read_once
 
 LOGS = Path(__file__).parents[1] / "spark_statements"
-"""Reduced: only SQL executions, without metrics and tasks."""
+"""Logs reduced to SQL executions without metrics and tasks."""
 _SHORT = {"h2:mem:pg": "pg.", "h2:mem:crm": "crm."}
 
 
 @dataclass
 class Told:
-    """The lineage in a log of one statement. ``columns``: ``data | control`` by written column, both sorted, then the
+    """The lineage of one statement. ``columns`` maps each written column to ``data | control``, both sorted, and the
     flags after a ``!``.
     """
 
@@ -30,7 +30,7 @@ class Told:
 
 
 def statements(log: str, directory: Path, **settings: Any) -> dict[str, Told]:
-    """The lineage of each statement in the log, by the statement's name."""
+    """Map the name of each statement in a log to the lineage read."""
     packed = (LOGS / f"{log}.zst").read_bytes()
     (directory / "local-1").write_bytes(zstandard.ZstdDecompressor().decompress(packed, 1 << 28))
     extracted = read_once(directory, **settings)
@@ -52,7 +52,7 @@ def statements(log: str, directory: Path, **settings: Any) -> dict[str, Told]:
 
 
 def columns_of(extracted: Extracted, operation: str) -> dict[str, str]:
-    """The columns that an operation writes, each with its sources."""
+    """Map each column that an operation writes to its sources and flags."""
     found = {}
     for part in extracted.entities.values():
         if part.key.type is not EntityType.SUB_OPERATION or part.key.parent is None:
@@ -73,7 +73,7 @@ def columns_of(extracted: Extracted, operation: str) -> dict[str, str]:
 
 
 def shown(column: Key) -> str:
-    """``db.t.column``; for tables of a database, prefixed with its short name."""
+    """``db.t.column``; a column of a JDBC table is prefixed with a short name for its database."""
     table = column.parent
     assert table is not None
     if table.type is EntityType.DATASET:

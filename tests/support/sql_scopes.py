@@ -1,12 +1,14 @@
-"""Name resolution in SQL, as tables of cases: texts with their true lineage, written down before navlin read them.
+"""Name resolution in SQL as tables of cases: SQL texts with their expected lineage, written before navlin could read
+them.
 
-The rules are those on which Hive, Impala and Spark agree; if they do not, or if a table of unknown columns leaves it open,
-the truth is nothing, marked as such. A case is a text, whose continuation lines are indented, then its truth:
+The expected lineage follows rules on which Hive, Impala and Spark agree. If they disagree, or if a table with unknown
+columns leaves the result open, the expected lineage is marked as unknown. A case is a text, whose continuation lines
+are indented, followed by its lineage:
 
     => column: sources ~ control of this column only; … / control of the rows / tables
 
-``refunds.amount?`` is a column that is only known from the text: the name cannot mean anything else. ``?`` alone means
-unknown. ``…`` after the columns means that there are more, ``~`` before a table that it is control flow only.
+``refunds.amount?`` is a column known only from the text, where its name cannot mean anything else. A single ``?`` means
+unknown. ``…`` after the columns means that there are more. ``~`` before a table means that it is control flow only.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ SCHEMA: Final[Mapping[str, Sequence[str]]] = {
     "s.events": ("region", "id", "ts", "day", "year", "value", "key", "pos", "col", "props"),
     "k.items": ("part",),
 }
-"""``refunds`` and ``returns`` are tables with unknown columns."""
+"""Known tables and their columns. The columns of ``refunds`` and ``returns``, which the cases use too, are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A text and its lineage, in one textual form."""
+    """An SQL text and its lineage, either expected or as read."""
 
     text: str
     columns: tuple[str, ...]
@@ -42,7 +44,7 @@ class Truth:
 
 
 def truths(table: str) -> Iterator[Truth]:
-    """The cases of a table."""
+    """Yield the cases in a table."""
     text: list[str] = []
     truth = ""
     for line in table.splitlines():
@@ -69,7 +71,7 @@ def _truth(text: str, columns: str, rows: str, tables: str) -> Truth:
 
 
 def read(reader: SqlReader, text: str, dialects: tuple[str, ...] = ("hive", "spark")) -> Truth:
-    """The lineage that navlin reads in a text."""
+    """Return the lineage that navlin reads from a text."""
     answer = reader.read(Question(text, SCHEMA, "s", dialects))
     assert answer.problem == "", answer.problem
     (made,) = answer.made

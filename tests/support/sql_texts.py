@@ -1,4 +1,4 @@
-"""SQL texts with their expected lineage, and the comparison with the lineage that navlin reads."""
+"""SQL texts with their expected lineage, and the lineage that navlin reads from them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Answer, Made, MadeColumn, Question
 
 DIALECTS: Final = {"ansi": "", "sparksql": "spark", "mariadb": "mysql", "db2": ""}
-"""The parser's name of a dialect, if it differs."""
+"""Name of a dialect in the corpus → name in the parser, if it differs."""
 
 Pair = tuple[str, str]
-"""A source column and the column made of it, ``table.column``."""
+"""(source column, column derived from it), each as ``table.column``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One text. ``tables`` are its (sources, targets), ``columns`` its pairs; one of the two is None."""
+    """A text with its expected lineage, either of tables or of columns. ``tables`` is (sources, targets); either
+    ``tables`` or ``columns`` is None.
+    """
 
     name: str
     sql: str
@@ -31,7 +33,9 @@ class Case:
 
     @property
     def implied_schema(self) -> Mapping[str, Sequence[str]]:
-        """The schema, plus the columns of further tables in the expected lineage: a metastore would know at least these."""
+        """The schema, plus the columns of other tables in the expected lineage. A metastore would know at least these
+        columns.
+        """
         schema: dict[str, list[str]] = {}
         for column in (column for pair in self.columns or () for column in pair):
             table, _, name = column.rpartition(".")
@@ -41,7 +45,7 @@ class Case:
 
 
 def cases(file: Path) -> Iterator[Case]:
-    """The cases of a corpus: one JSON object per line."""
+    """Yield the cases in a file that has one JSON object per line."""
     for line in file.read_text().splitlines():
         reported = json.loads(line)
         tables = columns = None
@@ -59,13 +63,13 @@ DATABASE: Final = "default"
 
 
 def read(reader: SqlReader, case: Case, schema: Mapping[str, Sequence[str]]) -> Answer:
-    """The lineage that navlin reads in a case's text."""
+    """Return the lineage that navlin reads from a case's text."""
     dialect = DIALECTS.get(case.dialect, case.dialect)
     return reader.read(Question(case.sql, schema, DATABASE, (dialect,)))
 
 
 def tables_of(answer: Answer) -> tuple[frozenset[str], frozenset[str]]:
-    """The (sources, targets) of a text as a whole, without tables that one statement writes for a later one to read."""
+    """(sources, targets) of all statements in the text, without tables that one statement writes and a later one reads."""
     sources: set[str] = set()
     targets: set[str] = set()
     passed_on: set[str] = set()
@@ -79,8 +83,8 @@ def tables_of(answer: Answer) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
-    """The pairs of a text as a whole, through tables that one statement writes for a later one. With ``own_names`` the
-    columns of a target with unknown columns are assumed to be named as in the query.
+    """Column pairs of all statements in the text, through tables that one statement writes and a later one reads. With
+    ``own_names``, a target with unknown columns is assumed to use the column names of the query.
     """
     made_of: dict[str, set[str]] = {}
     passed_on: set[str] = set()
@@ -91,7 +95,10 @@ def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
                 name = f"{_short(source.table)}.{source.column.lower()}"
                 passed_on.update({name} & made_of.keys())
                 sources |= made_of.get(name, {name})
-            if sources or made.kind not in ("UPDATE", "MERGE"):  # these two keep other values as they were
+            if sources or made.kind not in (
+                "UPDATE",
+                "MERGE",
+            ):  # without sources, these two leave a column unchanged
                 made_of.setdefault(target, set()).update(sources)
     return frozenset(
         (source, target)

@@ -1,4 +1,4 @@
-"""The numbered examples of SQLFlow's reference 1.2, and its documents in a form for tests."""
+"""The numbered examples of SQLFlow's reference 1.2, and SQLFlow documents in forms that tests can compare."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def xml_of(elements: Iterable[Any]) -> str:
 
 
 def elements(text: str) -> ElementTree.Element:
-    """The parsed document, checked: everything that a relation refers to exists, with the same id and name."""
+    """Parse a document. Asserts that everything a relation refers to exists with the same id and name."""
     root = ElementTree.fromstring(text)
     named: dict[str, str] = {}
     for each in root:
@@ -55,7 +55,7 @@ def elements(text: str) -> ElementTree.Element:
 
 
 def arrows(text: str) -> set[str]:
-    """The relations, as the reference's sentences write them: ``t2.f1 -> fdd -> v1.f1``."""
+    """The relations as sentences of the reference write them: ``t2.f1 -> fdd -> v1.f1``."""
     found = set()
     for relation in elements(text).iter("relation"):
         target, *sources = list(relation)
@@ -70,19 +70,19 @@ def _named(side: ElementTree.Element) -> str:
 
 
 def tree(node: ElementTree.Element) -> Any:
-    """An element as a value: its tag, its attributes, its children."""
+    """An element as a comparable value: (tag, attributes, children)."""
     return node.tag, dict(node.attrib), [tree(each) for each in node]
 
 
-# Each example has the operation that Hive or Impala would have recorded for the statement, and the expected arrows:
-# column by column, end to end, and from table to table.
+# Each example has the operations that Hive or Impala would have recorded for its statements, and three sets of expected
+# arrows: between columns, end to end, and between tables.
 
 EMP = 'SELECT a.empName "eName" FROM scott.emp a Where sal > 1000'
 
 
 @dataclass(frozen=True)
 class Example:
-    """A statement of the reference. ``ends`` are the end-to-end relations, if they differ from ``columns``."""
+    """An example of the reference. ``ends`` are the end-to-end relations, if they differ from ``columns``."""
 
     items: Sequence[Item]
     columns: set[str]
@@ -135,7 +135,7 @@ EXAMPLES = {
         },
     ),
     "4 create an external table at a stage": Example(
-        # navlin has no stages: the table is located at the path.
+        # navlin has no stages, so the table is located at the stage's path.
         [
             described(
                 dataset("exttable_part"),
@@ -353,6 +353,7 @@ EXAMPLES = {
         {"TT -> fdd -> Query Select", "tbl -> fdr -> Query Select"},
     ),
 }
-"""The examples that are statements which navlin could meet. Those about cursors, scalar variables, foreign keys, function
-tables and orphan columns are not lineage that it knows: their elements are in
-`test_elements_absent_from_navlins_graph_can_be_written`."""
+"""Examples with statements that navlin can encounter. The other examples (cursors, scalar variables, foreign keys,
+table functions, orphan columns) are not lineage that navlin knows;
+`test_elements_absent_from_navlins_graph_can_be_written` covers their elements.
+"""

@@ -1,11 +1,11 @@
-"""Every kind of statement of Hive and Impala: its names, and how to take a record of it, with tables or without.
+"""Every kind of statement in Hive and Impala: its names, and how navlin treats its record, with and without tables.
 
-A row is: the engine's own name, the operationType, the outcome of its record, the text.
+A row is: the engine's name for the statement, the operationType, the outcome of a record, the text. The outcomes are:
 
-    table    writes a table: without its targets a record is incomplete
-    files    writes to places that no record names: targets are labels, and a record is incomplete
-    both     writes a table and a directory: only the tables of a record are valid
-    result   returns a result: targets are labels
+    table    writes a table; a record without targets is incomplete
+    files    writes to locations that no record names; targets are labels, and the record is incomplete
+    both     writes a table and a directory; only the tables in a record are valid
+    result   returns a result; targets are labels
     nothing  moves no data
     shown    does not even read the objects that it names
 """
@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A line of a table."""
-
     known_as: str
     kind: str
     outcome: str
@@ -25,7 +23,7 @@ class Row(NamedTuple):
 
 
 def rows(table: str) -> list[Row]:
-    """The rows of a table; an indented line continues the one before."""
+    """Return the rows of a table; an indented line continues the previous row."""
     return [
         Row(*map(str.strip, line.split("|", 3))) for line in table.replace("\n  ", " ").strip().splitlines()
     ]

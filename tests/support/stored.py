@@ -1,4 +1,4 @@
-"""The text that the index would keep of records, without an index."""
+"""The documents that the index would keep for records, without an index."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from navlin.model.records import Entity, Listing, Record, Reject, Relation
 
 
 def stored(records: Iterable[Record]) -> str:
-    """Envelopes of entities, listings and relations and of the entities that their claims grant, and documents of
-    rejects, as text.
-    """
+    """Return as text the envelopes of entities, listings, relations and granted entities, and the documents of rejects."""
     return repr([kept for record in records for kept in _kept(record)])
 
 

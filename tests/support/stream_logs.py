@@ -1,4 +1,4 @@
-"""Streaming queries as in logs, and the lineage read from them."""
+"""Streaming queries as they appear in event logs, and the lineage read from them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 
 @dataclass(frozen=True)
 class Seen:
-    """The lineage of one query: inputs, outputs, the columns as ``data | control`` with their flags, and the unknown
-    parts. ``complete``: its operation is not marked incomplete.
+    """The lineage of one streaming query. ``columns`` maps columns to ``data | control`` with flags; ``unknown`` lists
+    unknown inputs. ``complete`` is true if the operation is not marked incomplete.
     """
 
     inputs: set[str]
@@ -30,7 +30,7 @@ class Seen:
 
 
 def seen(extracted: Extracted, name: str) -> Seen:
-    """The query of a name; paths are shortened to their last part."""
+    """Return the lineage of the query with this name; paths are shortened to their last component."""
     [operation] = [each for each in extracted.operations if each.key.name.endswith(f": {name}")]
     identity = operation.key.identity
     flows = [
@@ -107,13 +107,13 @@ def progress(
 
 
 def scanned(root: Op, *leaves: dict[str, Any], number: int = 0, **more: Any) -> dict[str, Any]:
-    """The start of a micro-batch with this plan; ``leaves`` are the leaves of its tree."""
+    """The start of a micro-batch with this plan. ``leaves`` are the leaf nodes of its tree."""
     [tree] = leaves if "Scan" in root.name else [node(root.name, root.name, *leaves)]
     return start(number, (copy.deepcopy(tree), printed(root)), **{**batch(), **more})
 
 
 def stream_scan(columns: str, text: str) -> tuple[Op, dict[str, Any]]:
-    """``MicroBatchScan`` as printed, and as in the tree."""
+    """``MicroBatchScan`` as printed, and as a node of the tree."""
     block = f"Output [{columns.count('#')}]: [{columns}]\n{text}"
     return op("MicroBatchScan", block), node("MicroBatchScan", f"MicroBatchScan[{columns}] {text}")
 

@@ -1,4 +1,4 @@
-"""Lineage that navlin reads from the inputs in ``data/unseen``, with the names used in their truths."""
+"""Lineage that navlin reads from the inputs in ``data/unseen``, with the names used in the expected lineage."""
 
 from __future__ import annotations
 
@@ -39,19 +39,23 @@ from tests.support.unseen_truths import (
 )
 
 LATER_MS: Final = 1_795_800_000_000
-"""27 November 2026, after everything in the inputs."""
+"""27 November 2026 in epoch ms, later than all times in the inputs."""
 WRITTEN_S: Final = 1_795_740_000
-"""Earlier that day: the time of the files, so that none counts as still being written."""
+"""Modification time of the files in epoch seconds. It is earlier on the same day, so that no file counts as still being
+written.
+"""
 DAY_MS: Final = 86_400_000
 READ_TIMEOUT_S: Final = 2.0
-"""Far less than a slow answer takes there."""
+"""A timeout much shorter than the slow responses of the test server."""
 
 # -- navlin's lineage ----------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Told:
-    """The contents of an index after some rounds. ``saved`` are the positions, ``still`` the splits of the next round."""
+    """The contents of an index after some runs. ``saved`` are the positions; ``still`` describes the splits of the next
+    plan.
+    """
 
     entities: dict[str, Entity] = field(default_factory=dict)
     relations: dict[tuple[str, str, str], Relation] = field(default_factory=dict)
@@ -61,7 +65,7 @@ class Told:
     still: str = ""
 
     def add(self, records: Iterable[Record]) -> None:
-        """Adds one round: things covered but not yielded in it are gone."""
+        """Add the records of one run. Relations that are covered but not yielded are removed."""
         records = list(records)
         fresh: dict[tuple[str, str, str], Relation] = {}
         for record in records:
@@ -107,7 +111,7 @@ METASTORE: Final = _source(HIVE, "HIVE-1", "thrift://hms:9083")
 
 
 def told_of(name: str, directory: Path) -> Told:
-    """Lineage of one input, read by its extractor. ``directory`` is an empty one, for a copy."""
+    """Return the lineage of an input, read by its extractor. ``directory`` must be empty; the input is copied to it."""
     kind, folder, told = index()[name], DATA / name, Told()
     match kind:
         case "spark":
@@ -122,7 +126,7 @@ def told_of(name: str, directory: Path) -> Told:
         case "openlineage":
             source = _source("SDK", "OPENLINEAGE-1", claimable=False)
             events = OpenLineageEvents(source, Estate("c", (source, METASTORE)), str(directory))
-            # One at a time, as they come.
+            # Events arrive one at a time.
             for line in (folder / "events.jsonl").read_bytes().splitlines(keepends=True):
                 with (directory / "events.jsonl").open("ab") as file:
                     file.write(line)
@@ -153,8 +157,8 @@ def _served(folder: Path) -> Iterator[str]:
 
 
 def _round(told: Told, extractor: Extractor) -> None:
-    """Plans and reads as the pipeline does: a split that fails yields nothing, the others continue, and the plan's
-    positions are saved only if all were read.
+    """Plan and read as the pipeline does: a failed split yields nothing, other splits continue, and the plan's
+    positions are saved only if all splits were read.
     """
     plan = extractor.plan(Positions(dict(told.saved), LATER_MS))
     records: list[Record] = []
@@ -171,9 +175,9 @@ def _round(told: Told, extractor: Extractor) -> None:
 
 
 def name_of(key: Key, kind: str) -> str:
-    """A key's name as in the truths.
+    """Return the name that the expected lineage uses for a key.
 
-    The path of a table in the warehouse becomes the table, as the linker would resolve it.
+    The path of a table in the warehouse gives the table, as the linker would resolve it.
     """
     if key.type is EntityType.FIELD:
         assert key.parent is not None
@@ -195,7 +199,7 @@ def name_of(key: Key, kind: str) -> str:
 
 
 def _of_database(address: str, table: str) -> str:
-    """The name of a table accessed by JDBC. A quoted identifier with a dot in it may keep its quotes."""
+    """The name of a table accessed by JDBC. Quotes around an identifier are removed if it contains a dot."""
     plain = re.sub(r'"([^"]*)"', lambda found: found[1] if "." in found[1] else found[0], table)
     catalog = CATALOGS.get(address)
     return f"{catalog}.{plain}" if catalog else f"jdbc {plain}"
@@ -203,8 +207,8 @@ def _of_database(address: str, table: str) -> str:
 
 @dataclass
 class Edges:
-    """The data edges read from one input. ``marks``: marks of edges between columns. ``read`` and ``written``: all ends
-    of operations.
+    """Data edges read from one input. ``marks`` has the marks of edges between columns. ``read`` and ``written`` are
+    all ends of operations.
     """
 
     tables: set[Edge] = field(default_factory=set)
@@ -213,18 +217,18 @@ class Edges:
     read: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     doubted: set[str] = field(default_factory=set)
-    """Tables and columns into which more may flow, according to the operation."""
+    """Tables and columns that may have further sources, according to the operation."""
     adrift: int = 0
-    """Number of operations that are marked incomplete and name no output."""
+    """Number of operations that are marked incomplete and have no output."""
     flags: list[str] = field(default_factory=list)
-    """Descriptions of everything flagged as incomplete."""
+    """Descriptions of everything that is flagged incomplete."""
 
 
 MARKS: Final = ("incomplete", "inferred", "opaque", "parsed")
 
 
 def edges_of(told: Told, truth: Truth) -> Edges:
-    """The edges read, in the truth's names."""
+    """Return the edges read, with the names used in the expected lineage."""
     edges = Edges()
     for operation in told.of(EntityType.OPERATION):
         ins = {name: marks for end, name, marks in _ends(told, operation.key, truth, inwards=True)}
@@ -266,7 +270,7 @@ def _add_part(edges: Edges, told: Told, part: Entity, truth: Truth) -> None:
 def _ends(
     told: Told, of: Key, truth: Truth, *, inwards: bool, flow: RelationType = RelationType.DATA_FLOW
 ) -> Iterator[tuple[Key, str, set[str]]]:
-    """(key, name, marks) of the inputs or outputs of an operation or a part."""
+    """Yield (key, name, marks) for the inputs or outputs of an operation or sub-operation."""
     others = (OTHER_SOURCES if inwards else OTHER_TARGETS).get(truth.name, {})
     for relation in told.relations.values():
         near, far = (relation.ep2, relation.ep1) if inwards else (relation.ep1, relation.ep2)

@@ -1,4 +1,4 @@
-"""Judges the lineage that navlin reads from an input in ``data/unseen``."""
+"""Comparison of the lineage that navlin reads from an input in ``data/unseen`` with the expected lineage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPERATION: Final = "the operation"
 
 @dataclass
 class Judgement:
-    """Wrong edges, edges missing without a flag, flags though the input has everything, and all flags: as text."""
+    """Lists of texts: wrong edges, missing edges without a flag, flags although the input is complete, and all flags."""
 
     wrong: list[str]
     silent: list[str]
@@ -41,7 +41,6 @@ class Judgement:
 
 
 def judged(told: Told, truth: Truth) -> Judgement:
-    """Compares the lineage read from an input with its truth."""
     edges = edges_of(told, truth)
     if _is_refused_archive(told, truth):
         return Judgement([], [], [], ["the archive is rejected as a whole"])
@@ -91,7 +90,7 @@ def _silent(edges: Edges, told: Told, truth: Truth) -> list[str]:
         for edge in lacking
         if not _is_doubted(edge[1], edges, truth) and not _waits(edge[1], told, truth)
     ]
-    # The edges missing from one operation that names no target belong to one target.
+    # An operation without a named target accounts for the missing edges of one target.
     adrift = len({_table_of(target, truth) for _, target in untold}) <= edges.adrift
     found = [] if adrift else [f"{source} → {target}" for source, target in untold]
     exempt = truth.name in ONLY_IF_COLUMNS_LACK and not lacking
@@ -102,7 +101,7 @@ def _silent(edges: Edges, told: Told, truth: Truth) -> list[str]:
 
 
 def _other_edges(edges: Iterable[Edge], known: Iterable[Edge]) -> set[Edge]:
-    """The edges that are not among the known ones. Engines fold case."""
+    """Return the edges that are not in ``known``. Case is ignored except in HDFS paths, because engines fold it."""
     folded = {(_folded(source), _folded(target)) for source, target in known}
     return {(source, target) for source, target in edges if (_folded(source), _folded(target)) not in folded}
 
@@ -124,7 +123,9 @@ def _is_doubted(target: str, edges: Edges, truth: Truth) -> bool:
 
 
 def _table_of(name: str, truth: Truth) -> str:
-    """The table of a column according to the truth; the name itself if there is none."""
+    """The table that contains a column, according to the expected lineage; the name itself if the expected lineage has
+    none.
+    """
     tables = [
         each
         for each in truth.sources | truth.targets
@@ -134,12 +135,12 @@ def _table_of(name: str, truth: Truth) -> str:
 
 
 def _through(edge: Edge, truth: Truth) -> set[Edge]:
-    """The edges that replace one that begins at a column of a view."""
+    """The expected edges that replace an edge from a view's column."""
     return {(source, edge[1]) for source, target in truth.columns if target == edge[0]}
 
 
 def _has_waiting(told: Told, truth: Truth) -> bool:
-    """Whether a missing job is in the next plan, or has a position of its own."""
+    """Whether a missing job is in the next plan or has a saved position."""
     job, _ = ASKED_AGAIN.get(truth.name, ("", ""))
     number = job.removeprefix("job_")
     return bool(job) and (job in told.still or any(number in key for key in told.saved))

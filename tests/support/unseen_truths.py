@@ -1,4 +1,4 @@
-"""The truths of the inputs in ``data/unseen``, and the other names and ends that their notes allow."""
+"""The expected lineage of the inputs in ``data/unseen``, and the alternative names and ends that its notes allow."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Edge = tuple[str, str]
 
 
 def index() -> dict[str, str]:
-    """The kind of each input, by its name."""
+    """Map the name of each input to its kind."""
     rows = [line.split("\t") for line in (DATA / "index.tsv").read_text().splitlines()[1:]]
     return {name: kind for name, kind, *_ in rows}
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The true lineage of one input."""
+    """The expected lineage of one input."""
 
     name: str
     kind: str
@@ -49,13 +49,13 @@ def truth_of(name: str) -> Truth:
 
 
 def _spelled(name: str) -> str:
-    """A truth's name. No log has the address of a JDBC database: its tables are only known by name."""
+    """Normalize a name in the expected lineage. The address of a JDBC database is removed, because no log contains it."""
     return re.sub(r"^jdbc:\S+ ", "jdbc ", name)
 
 
 # -- Notes -------------------------------------------------------------------------------------------------------------
 
-# Other names and ends that the notes of the truths allow. A pattern matches a whole name.
+# Alternative names and ends that the notes of the expected lineage allow. A pattern matches a whole name.
 
 OTHER_SOURCES: Final = {
     "i_json_infer": {r"file:/data/unseen/in/events/day=2026-01-0[12]": "file:/data/unseen/in/events"},
@@ -70,12 +70,12 @@ OTHER_COLUMNS: Final = {
     "i_json_infer": {"file:/data/unseen/in/events#who.name": "file:/data/unseen/in/events#who"}
 }
 CATALOGS: Final = {"h2:mem:crm": "crm", "h2:mem:erp": "erp"}
-"""The JDBC catalogs of the programs, by the database in their settings; their tables may be named by either."""
+"""Database in the settings of a program → JDBC catalog. Tables may be named by either."""
 ALSO_READ: Final = {
     "y_hive_staging": {"hdfs://nn1.example:8020/warehouse/raw.db/s"},
     "h_no_edges": {"default.tmp_orders"},
 }
-"""Tables and paths that are read without being in an edge of the truth."""
+"""Input → tables and paths that are read but are not in an expected edge."""
 ALSO_TRUE: Final = {
     "d_window_mix": {
         ("src.cust.id", "out.d_window_mix.known"),
@@ -87,9 +87,9 @@ WRITTEN_FROM_NOTHING: Final = {
     "a_show_tables": {"file:/data/unseen/files/a_show_tables"},
     "a_range_literals": {"out.a_range_literals"},
 }
-"""Tables and paths that are written though nothing flows into them."""
+"""Input → tables and paths that are written although no data flows into them."""
 DECIDING: Final = {"d_window_mix": {("src.cust", "out.d_window_mix")}}
-"""Edges between tables that may be control flow, because only a condition reads the table."""
+"""Input → table edges that may be control flow, because only a condition reads the source."""
 GLOBS: Final = {
     "y_commas_globs": {
         "hdfs://nn1.example:8020/in": (
@@ -98,12 +98,14 @@ GLOBS: Final = {
         )
     }
 }
-"""Directories above the paths that a glob matches; they may be named instead if marked as inferred."""
+"""Input → directory above the paths that a glob matches → these paths. The directory may be reported instead if it is
+marked as inferred.
+"""
 VIEWS: Final = {"e_view_wide": "out.e_view"}
-"""Views that a flow may pass through."""
+"""Input → view that a flow may pass through."""
 ASKED_AGAIN: Final = {"y_slow_job": ("job_1795000000000_0022", "hdfs://nn1.example:8020/out/22")}
-"""A job that may be waiting, and its output."""
+"""Input → (job that may still be waiting, output of the job)."""
 ONLY_IF_COLUMNS_LACK: Final = {"d_simple_join"}
 """Inputs that must be flagged only if columns are missing."""
 INEXACT: Final = {"d_cogroup"}
-"""Edges from all columns are not an error if they are marked as opaque."""
+"""Inputs where edges from all columns are acceptable if they are marked as opaque."""

@@ -1,5 +1,5 @@
-"""Visits every page of the console in a real browser, in each of its states, and checks accessibility (with axe-core),
-violations of the content security policy, and overflow of the window.
+"""Visits to every page of the console in a real browser, in each of the page's states. They check accessibility (with
+axe-core), violations of the content security policy, and overflow of the window.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ axe.run(document, { resultTypes: ["violations"] }).then(
 
 
 def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
-    """By page path, the queries that show it in each of its states."""
+    """Path of a page → query strings that show each of its states."""
     entities = [
         urlencode({"entity": each.identity})
         for each in (estate.report, estate.evil, estate.long, estate.operation, estate.directory)
@@ -65,7 +65,7 @@ def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
 
 
 def shown(browser: Chromium, address: str) -> None:
-    """Opens a page, and waits until it is complete."""
+    """Open a page, and wait until it is complete."""
     browser.open(address)
     if browser.count("#diagram"):
         states = ("ready", "failed", "empty")
@@ -73,8 +73,8 @@ def shown(browser: Chromium, address: str) -> None:
 
 
 def wrong(browser: Chromium, address: str) -> list[str]:
-    """Problems of a page in its present state, each with its address."""
-    # An invalid address is answered with 404, which the browser logs.
+    """Return the problems of a page in its present state, each prefixed with the page's address."""
+    # The browser logs a 404 response, which is correct for an invalid address.
     found = [each for each in browser.wrong() if "status of 40" not in each]
     found += barriers(browser)
     if (width := browser.run("return document.documentElement.scrollWidth")) > browser.run(
@@ -89,7 +89,7 @@ def wrong(browser: Chromium, address: str) -> list[str]:
 
 
 def barriers(browser: Chromium) -> list[str]:
-    """Each accessibility rule that the page breaks, and where. Skips the test if axe-core is missing."""
+    """Return each accessibility rule that the page breaks, with the element. Skips the test if axe-core is missing."""
     file = HOME / FILE
     if not file.exists():
         pytest.skip("axe-core is not there: `make browser` fetches it")

@@ -1,4 +1,4 @@
-"""A running ``navlin web`` on the session's Solr, with a user of each role."""
+"""A running ``navlin web`` on the session's Solr, with a user for each role."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from navlin.index.solr import SolrAddress
 PASSWORD = "correct horse battery"
 PATIENCE_S = 60.0
 STARTS_S = 240.0
-"""Limit for a start that takes seconds on a quiet machine."""
+"""Timeout for a start that takes seconds on an idle machine."""
 CONFIGURATION = """\
 [navlin]
 cluster = "estate"
@@ -53,7 +53,7 @@ class Web:
 
     def send(self, method: str, path: str, user: str | None = "viewer", **how: Any) -> requests.Response:
         auth = (user, PASSWORD) if user else None
-        # Without a session: none of the environment's proxies or cookies.
+        # Without a session, so that proxies and cookies of the environment are not used.
         return requests.request(method, self.url + path, auth=auth, timeout=PATIENCE_S, **how)
 
     def asked(self, path: str, **parameters: Any) -> Any:
@@ -63,9 +63,9 @@ class Web:
         return answer.json()
 
     def logged(self, event: str, at_least: int = 1, **fields: Any) -> list[dict[str, Any]]:
-        """The lines of the log with this event and fields.
+        """Return the log lines with this event and these fields.
 
-        An answer may be read before the line about it: this waits for ``at_least`` lines.
+        Waits for ``at_least`` lines, because a response may be received before its log line.
         """
         deadline_s = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline_s:
@@ -77,14 +77,14 @@ class Web:
         pytest.fail(f"{at_least} lines {event!r} with {fields}; those with this event: {alike}")
 
     def command(self, *arguments: str) -> Any:
-        """The JSON that the command prints."""
+        """Run a navlin command, and return the JSON that it prints."""
         command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments, "--json"]
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
 
 
 @contextmanager
 def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[Web]:
-    """A navlin web with its configuration and state in ``home``; ``settings`` are further lines of ``[web]``."""
+    """Run a navlin web with its configuration and state in ``home``. ``settings`` are further lines of ``[web]``."""
     (home / "solr.password").write_text(address.password or "")
     file = home / "navlin.toml"
     text = CONFIGURATION.format(url=address.url, user=address.user or "")
@@ -102,7 +102,7 @@ def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[We
 
 @contextmanager
 def started_web(file: Path) -> Iterator[Web]:
-    """A navlin web with this configuration, possibly next to another one."""
+    """Run a navlin web with this configuration; it may share the configuration with another one."""
     with subprocess.Popen(
         [sys.executable, "-m", "navlin", "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
     ) as process:

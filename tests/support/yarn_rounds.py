@@ -1,4 +1,4 @@
-"""Rounds of the YARN extractor without a pipeline: plans, records, and contents of its services."""
+"""Runs of the YARN extractor without a pipeline: plans, records, and the contents of its services."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ESTATE = Estate("c", (SOURCE, NAMENODE, METASTORE))
 
 
 def app(number: int, name: str | None = "nightly", type: str = "SPARK", **more: Any) -> dict[str, Any]:
-    """An application as the ResourceManager writes it; it ran for one second, ten minutes ago, by default."""
+    """An application as the ResourceManager reports it. By default, it started ten minutes ago and ran for one second."""
     started_ms = NOW_MS - 10 * MINUTE_MS + number
     return {
         "id": f"application_1799000000000_{number:04d}",
@@ -52,7 +52,7 @@ def running(number: int, **more: Any) -> dict[str, Any]:
 
 
 def job(number: int, name: str = "word count", **more: Any) -> dict[str, Any]:
-    """A job as the JobHistoryServer writes it, for the application of that number."""
+    """The MapReduce job of application ``number``, as the JobHistoryServer reports it."""
     started_ms = NOW_MS - 10 * MINUTE_MS + number
     return {
         "id": f"job_1799000000000_{number:04d}",
@@ -70,7 +70,7 @@ def job(number: int, name: str = "word count", **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Extracted:
-    """One plan, and everything that reading it yielded."""
+    """A plan, and all records read for it."""
 
     plan: Plan
     records: list[Record] = field(default_factory=list)
@@ -96,12 +96,12 @@ class Extracted:
 
     @property
     def reasons(self) -> dict[str, list[str]]:
-        """The reasons why each operation is incomplete, by its name."""
+        """Map the name of each operation to the reasons why it is incomplete."""
         return {name: each.attributes.get("incompleteReasons", []) for name, each in self.operations.items()}
 
     @property
     def run_for(self) -> set[tuple[str, str, str]]:
-        """(source type, name of the logical side, name of the application)"""
+        """(source type and name of the logical entity, name of the application) of each LOGICAL_PHYSICAL relation."""
         return {
             (r.ep1.source.type, r.ep1.name, r.ep2.name) for r in self.relations(RelationType.LOGICAL_PHYSICAL)
         }
@@ -116,7 +116,7 @@ def named(key: Key) -> str:
 
 
 class Following:
-    """An extractor with its positions, run round by round as in the pipeline: saved only if all was read."""
+    """An extractor that keeps its positions from run to run, as in the pipeline."""
 
     def __init__(self, *services: RestServer, history: RestServer | None = None, **settings: Any) -> None:
         histories = (history.url,) if history else ()
@@ -130,7 +130,7 @@ class Following:
     def run(self, *, complete: bool = False) -> Extracted:
         extracted = Extracted(self.plan(complete=complete))
         for split in extracted.plan.splits:
-            extracted.records += self.extractor.read(pickle.loads(pickle.dumps(split)))  # noqa: S301 - made here
+            extracted.records += self.extractor.read(pickle.loads(pickle.dumps(split)))  # noqa: S301 - pickled by this test
         yielded = [each for each in extracted.records if isinstance(each, Position)]
         for position in (*yielded, *extracted.plan.positions):
             self.positions[position.key] = orjson.loads(orjson.dumps(position.value))

@@ -1,4 +1,4 @@
-"""Damaged events of Spark's event logs, plain and compressed."""
+"""Damaged events in Spark's event logs, plain and compressed."""
 
 from __future__ import annotations
 
@@ -34,14 +34,16 @@ _SPARK_EVENT = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([^"]{1,200})"')
 _NOT_PARSED: Final = frozenset(
     {None, events.JOB_START, events.JOB_END, events.LOG_START, events.APPLICATION_END}
 )
-"""Lines of most kinds of events are skipped by their first bytes; lines of these kinds are not parsed either."""
+"""Event kinds whose lines are not parsed as JSON. None is for all irrelevant kinds, which are recognized by the first
+bytes of a line.
+"""
 _PACKED: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "zstandard": lambda data: zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data),
     "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
 }
-"""With a checksum: without one a changed letter is just another letter, and nobody can tell."""
+"""Compression formats with a checksum; without a checksum, a changed letter could not be detected."""
 PACKED_SHARE: Final = 0.15
-"""Share of logs in which the compressed log is damaged instead of one event."""
+"""Proportion of logs in which the compressed file is damaged instead of one event."""
 
 
 def spark_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
@@ -150,7 +152,7 @@ def _spark_records() -> list[Any]:
 
 
 def _spark_events_of(corpora: Sequence[Path]) -> list[Any]:
-    """Events of the relevant kinds, from plain and compressed logs."""
+    """Return up to 60 events of each kind that the extractor reads, from plain and compressed logs."""
     found: dict[str, list[Any]] = {}
     for folder in corpora:
         for path in sorted((folder / "spark-event-logs").iterdir()):

@@ -1,4 +1,4 @@
-"""Damaged inodes, images and listings of HDFS."""
+"""Damaged inodes, images and directory listings of HDFS."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tests.support.image_trees import varied
 from tests.support.images import Tree
 
 IMAGES_SHARE: Final = 0.01
-"""Share of images among the damaged items, because reading one takes some ten milliseconds. The rest are sidecars, rows
-and inodes.
+"""Proportion of images among the damaged items; it is small because reading an image takes some ten milliseconds. The
+other items are sidecars, rows and inodes.
 """
 FILES_A_LISTING: Final = 300
 
 
 def hdfs(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
-    """Damages NameNode answers (odd values), sidecars, images (odd inodes), and images as a whole."""
+    """Damage the NameNode's responses (unusual values), sidecars, inodes in images (unusual values), and whole images."""
     tally = Tally()
     folder.mkdir(parents=True, exist_ok=True)
     while tally.total < count:
@@ -121,12 +121,12 @@ _ROWS: Final[tuple[tuple[int, Sequence[Any]], ...]] = (
 
 
 def _row(name: str) -> list[Any]:
-    """The Java child's answer about a file; in a listing the name comes first."""
+    """A file as the Java child reports it in a listing, with the name as its first element."""
     return [name, False, 3, 1024, 3, "etl", "users", "rw-r--r--", 1, 1, 17, None, False, None, None, []]
 
 
 class _NameNode:
-    """The Java child's answers about a directory ``/d`` of files."""
+    """A fake Java child that responds for a directory ``/d`` with files."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
@@ -135,7 +135,7 @@ class _NameNode:
 
     @contextmanager
     def answers(self) -> Iterator[None]:
-        """Makes every child answer this way."""
+        """Replace `Child.ask`, so that every Java child responds with this data."""
         ask = Child.ask
         Child.ask = lambda child, request, *_: self._answer(request)  # type: ignore[method-assign]
         try:
@@ -169,7 +169,7 @@ class _NameNode:
 
 
 def _damage_inodes(folder: Path, tally: Tally, chance: random.Random, count: int) -> None:
-    """Reads a sound image with odd inodes."""
+    """Check that a valid image with unusual inodes loses none of them."""
     tree = Tree(transaction_id=chance.randrange(1, 1 << 40))
     names: dict[str, str] = {}
     for number in range(count):
@@ -230,7 +230,7 @@ def _damage_image(folder: Path, tally: Tally, chance: random.Random) -> None:
     if message and image.name not in message:
         raise Damaged(f"a damaged image is not named: {message}")
     read = sum("fileSystemPath" in each for each in task.documents)
-    # Without a checksum a flipped byte may just change a letter of a name: that is still a row.
+    # Without a checksum, a flipped byte may only change a letter of a name, which still gives a row.
     if not message and read < len(sound):
         raise Damaged(f"{of_bytes.__name__}: of {len(sound)} rows {read} are read, without a failure")
     tally.add(f"an image, {of_bytes.__name__}", Outcome.WHOLE if message else Outcome.VALID)

@@ -1,4 +1,4 @@
-"""Damaged records of logs with one record per line: lineage of Impala, Hive and Spark."""
+"""Damaged records in logs with one record per line: lineage of Impala, Hive and Spark."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ from tests.support.own_descriptors import holding
 
 @dataclass(frozen=True, slots=True)
 class LineLog:
-    """An extractor that follows lines. ``not_ours``: whether, by a rule of the format, a text is not one of its records."""
+    """A line-based log that an extractor follows. ``not_ours`` returns whether, by a rule of the format, a text
+    contains no record of the extractor.
+    """
 
     extractor: Callable[[str], LineLogs]
     records: Sequence[Any]
@@ -99,7 +101,7 @@ class LineLog:
                 f"{len(lost)} sound records beside it are lost, {summary.rejects}: {text[:2_000]!r}"
             )
         for reject in summary.rejects:
-            # Rejects beyond the limit of a place are only counted, in one reject without an offset.
+            # Beyond the limit for one file, rejects are only counted, in a single reject without an offset.
             placed = reject.count > 1 or begin <= reject.offset <= begin + len(text)
             if reject.place != str(path) or not placed or not reject.reason:
                 raise Damaged(f"{reject} is not where the damage is: {text[:2_000]!r}")
@@ -117,12 +119,12 @@ def _blank(text: bytes) -> bool:
 
 
 def _no_key_of_lineage(text: bytes) -> bool:
-    """Hive's hook writes into a log among lines of other loggers, which have none of its keys."""
+    """Hive's hook shares its log with other loggers, whose lines contain none of these keys."""
     return not re.search(rb'"(?:queryText|vertexType|edgeType)"\s*:', text)
 
 
 def _end_of_an_application(text: bytes) -> bool:
-    """Nothing but ends of applications, possibly several on one line."""
+    """Whether the text contains only ends of applications, possibly several on one line."""
     rest = text.decode("utf-8", "replace").strip()
     while rest:
         try:
@@ -136,7 +138,7 @@ def _end_of_an_application(text: bytes) -> bool:
 
 
 def json_lines_of(corpora: Sequence[Path], *names: str) -> list[Any]:
-    """Records of the corpora, one per line, without very large ones."""
+    """Return records from the corpora. Each line of a file is a record; very large records are left out."""
     found = []
     for folder in corpora:
         for name in names:
@@ -206,14 +208,14 @@ def openlineage_events(folder: Path, chance: random.Random, count: int, corpora:
     def follow(directory: str) -> LineLogs:
         return OpenLineageEvents(*damaged_source("openlineage", "SDK"), directory, "log*")
 
-    # A run's events may be in several files: these are read as one unit of work.
+    # The events of a run may be in several files, so all files of a plan are one unit of work.
     log = LineLog(follow, records, (before, after), _tells_of_no_end, files_a_plan=1)
     return log.damage(folder, chance, count)
 
 
 def _tells_of_no_end(text: bytes) -> bool:
-    """An event of a run that has not ended, or of no run, is read but is not an execution yet; separators between events
-    (RFC 7464, lines of an array) are not events.
+    """Whether the text reports no end of a run. Events of a run that has not ended, and events without a run, are read
+    but do not make an execution yet. Separators between events (RFC 7464, lines of an array) are not events.
     """
     if not text.strip(b" \t\r\n\f\v\0\x1e,[]"):
         return True

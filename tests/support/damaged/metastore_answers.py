@@ -1,4 +1,4 @@
-"""Damaged tables and partitions in answers of a Hive Metastore."""
+"""Damaged tables and partitions in responses of a Hive Metastore."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ I32: Final = (0, -1, (1 << 31) - 1, -(1 << 31), 1)
 
 
 def hms(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
-    """Damages fields of tables and partitions, and bytes of the answers that contain them."""
+    """Damage fields of tables and partitions, and bytes of the responses that contain tables."""
     tally = Tally()
     with ThriftMetastore() as metastore:
         source, estate = damaged_source("hms", HIVE)
@@ -58,12 +58,12 @@ def hms(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]
 
 
 def wrong_utf_8(record: bytes, chance: random.Random) -> bytes:
-    """Breaks the bytes of a text: Thrift only counts them."""
+    """Make a string invalid UTF-8; Thrift checks only its length."""
     return record.replace(b"damaged on the wire", b"damaged \xff\xfe the wire")
 
 
 def other_bytes(record: bytes, chance: random.Random) -> bytes:
-    """Changes bytes after the head of the message."""
+    """Change random bytes after the message header."""
     damaged = bytearray(record)
     for _ in range(chance.choice((1, 3, 20))):
         damaged[chance.randrange(30, len(damaged))] = chance.randrange(256)
@@ -138,7 +138,9 @@ def _descriptor(location: str) -> idl.StorageDescriptor:
 
 
 def _damage_fields(struct: Any, chance: random.Random) -> str:
-    """Replaces a field of a structure, or of one nested in it, with another value that the wire can carry."""
+    """Replace a field of a struct, or of a nested struct, with another value that Thrift can encode. Return the name of
+    the damage.
+    """
     name = chance.choice([each.name for each in fields(struct)])
     value = getattr(struct, name)
     match value:

@@ -1,5 +1,3 @@
-"""Readers of damaged sources by extractor."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -30,4 +28,4 @@ READERS: Final[Mapping[str, Reader]] = {
         openlineage_events,
     )
 }
-"""By extractor name."""
+"""Extractor name → function that damages and reads its records."""

@@ -1,4 +1,4 @@
-"""Outcomes of damaged records, counted by damage and outcome, and reading them as a Spark task does."""
+"""Reading damaged records as a Spark task does, and counting them by damage and outcome."""
 
 from __future__ import annotations
 
@@ -23,34 +23,35 @@ from navlin.pipeline.reading import ReadSummary, read_splits, summarize
 from tests.support import damage
 
 LONGEST_S: Final = 120.0
-"""Limit for reading one split of at most a few hundred records, on a machine that others use as well."""
+"""Timeout for reading one split of at most a few hundred records on a shared machine, in seconds."""
 FILES_A_PLAN: Final = 100
 LARGEST_BYTES: Final = 40_000
-"""Larger records of the corpora are left out: smaller ones show the same."""
+"""Size limit for records of the corpora, in bytes. Larger records are left out, because smaller ones show the same
+behaviour.
+"""
 TEXTS_ON_THE_WIRE: Final = tuple(
     each for each in damage.ODD_TEXTS if "\ud800" not in each and "\udc00" not in each
 )
-"""Odd texts that Thrift and an image can carry."""
+"""Unusual texts that Thrift and an fsimage can represent, which excludes half surrogate pairs."""
 
 
 class Outcome(StrEnum):
-    """Outcome of a damaged record."""
-
     VALID = "still valid"
     REJECTED = "rejected with its place"
     PASSED_OVER = "no record of ours any more"
-    """By a rule of the format: a blank line, or another logger's."""
+    """By a rule of the format, the text is no longer a record, for example a blank line or a line of another logger."""
     WHOLE = "the whole refused"
-    """An image or an answer is one unit: its split fails, with an error that names it, and nothing in it is used."""
+    """The whole image or response is refused: its split fails with an error that names it, and nothing in it is used.
+    """
 
 
 class Damaged(AssertionError):
-    """A damaged record had an effect that none may have."""
+    """Raised if a damaged record had an unacceptable effect."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Number of records by damage and outcome."""
+    """Number of records by (name of the damage, outcome)."""
 
     counts: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
 
@@ -71,8 +72,6 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The result of a Spark task that read splits."""
-
     documents: tuple[dict[str, Any], ...]
     summary: ReadSummary
 
@@ -82,14 +81,14 @@ class Task:
 
 
 Reader = Callable[[Path, random.Random, int, Sequence[Path]], Tally]
-"""Damages that many records of a source in a directory of its own; the last argument lists folders of the corpora, if
-any.
+"""Function that damages and reads a given number of records of a source, in a separate directory. The last argument
+lists directories of the corpora, if available.
 """
 
 
 @contextmanager
 def in_time(what: str) -> Iterator[None]:
-    """Raises `Damaged` if the block takes too long."""
+    """Raise `Damaged` if the block takes longer than `LONGEST_S`."""
 
     def too_long(*_: object) -> None:
         raise Damaged(f"{what} takes more than {LONGEST_S} s")
@@ -104,7 +103,7 @@ def in_time(what: str) -> Iterator[None]:
 
 
 def in_a_task(extractor: Extractor, *splits: Split) -> Task:
-    """Reads splits, and those that they yield, as Spark tasks do."""
+    """Read splits, and all further splits that they yield, as Spark tasks do."""
     documents: list[dict[str, Any]] = []
     summary = ReadSummary()
     waiting = splits
@@ -116,7 +115,7 @@ def in_a_task(extractor: Extractor, *splits: Split) -> Task:
         documents += (orjson.loads(row["document"]) | {"identity": row["identity"]} for row in elements)
         of_round = summarize(rows)
         summary, waiting = summary + of_round, of_round.splits
-    # Without entities of other sources that are granted to it.
+    # Leave out granted entities of other sources.
     return Task(tuple(each for each in documents if each.get("sourceId") == extractor.source.id), summary)
 
 

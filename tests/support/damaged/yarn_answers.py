@@ -1,4 +1,4 @@
-"""Damaged applications in answers of YARN and its history servers."""
+"""Damaged applications in responses of YARN and its history servers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def yarn(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path
 
 
 def _value_damaged(record: Any, chance: random.Random) -> tuple[str, Any]:
-    """Without damage that would keep the whole answer from being JSON."""
+    """Damage a value in the record. Deep nesting is excluded, because the response would no longer be JSON."""
     of_value = chance.choice([each for each in damage.OF_VALUES if each is not damage.nested_deep])
     return of_value.__name__, of_value(record, chance)
 
@@ -92,7 +92,7 @@ def _nested(record: bytes, chance: random.Random) -> bytes:
 
 
 class _YarnAnswers:
-    """Answers of both services, as bytes."""
+    """Responses of the ResourceManager and the JobHistoryServer, as bytes."""
 
     def __init__(self, resource_manager: RestServer, history: RestServer) -> None:
         self.applications = self.jobs = self.conf = b"{}"
@@ -101,7 +101,9 @@ class _YarnAnswers:
         history.routes["/ws/v1/history/mapreduce/jobs/"] = self._configuration
 
     def _of_states(self, query: Mapping[str, str]) -> bytes:
-        """Lists everything once, in the query for states that have not ended."""
+        """Return all applications in the query for states before the end, and none in other queries, so that each is
+        listed once.
+        """
         return self.applications if "NEW" in query.get("states", "") else b"{}"
 
     def _configuration(self, *_: object) -> Answer:
@@ -115,12 +117,12 @@ def _of_an_answer(extractor: Yarn, tally: Tally, ways: Mapping[str, str], sound:
     if task.summary.failures:
         raise Damaged(f"splits of an answer failed: {task.summary.failures}")
     known = {each["originalName"] for each in task.documents if each["type"] == "OPERATION_EXECUTION"}
-    # Running applications, and those that wait for their history.
+    # Include applications that are running or wait for their history.
     known.update(*(position.value for position in plan.positions if position.key == "open"))
     known = {each.partition("_")[2] for each in known}
     if lost := sound - known:
         raise Damaged(f"sound applications are lost: {lost}")
-    # The plan counts entries of an answer that have no id, and names the service.
+    # The plan's note reports, for each service, the number of entries without an id.
     without_id = sum(map(int, re.findall(r"http://\S+: (\d+) entries have no id", plan.note)))
     unknown = ways.keys() - known
     if len(unknown) != without_id:
