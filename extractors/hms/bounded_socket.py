@@ -48,8 +48,8 @@ class _Bounded:
 
 
 class PlainSocket(_Bounded, TSocket):  # type: ignore[misc]  # thrift ships no annotations
-    """A bounded socket."""
+    """A plain socket that limits the time and the size of each response."""
 
 
 class TlsSocket(_Bounded, TSSLSocket):  # type: ignore[misc]
-    """A bounded socket that speaks TLS."""
+    """A TLS socket that limits the time and the size of each response."""
