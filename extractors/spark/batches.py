@@ -59,8 +59,8 @@ MARK: Final = "#"
 
 
 class Kind(StrEnum):
-    """How a scan identifies its source. TABLE: by a name. PATH: by a location. CUT_PATH: by the first of several
-    locations. ROWS: only by columns. BATCH_ROWS: only by columns, of rows that another Spark plan computed. STREAM: by
+    """Information by which a scan identifies its source. TABLE: a name. PATH: a location. CUT_PATH: the first of
+    several locations. ROWS: only columns. BATCH_ROWS: only columns, of rows that another Spark plan computed. STREAM:
     a class.
     """
 
