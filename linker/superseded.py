@@ -1,8 +1,8 @@
 """Remove results of an older read that a newer read of the same records does not confirm.
 
-Missing from the newer read does not mean deleted: the result never existed. The results are therefore removed, not
-flagged deleted: operations that no longer have any of the reread executions, with everything attached to them;
-sub-operations that are no longer part of a reread operation; and placeholders to which nothing else refers.
+Missing from the newer read does not mean deleted, but that the result never existed. Such results are therefore
+removed, not flagged deleted: operations without any of the reread executions, with everything attached to them;
+sub-operations that a reread operation does not have any more; and placeholders to which nothing else refers.
 
 The whole set is determined before the first removal. The order of removal is such that the pass after an interruption
 finds the rest.

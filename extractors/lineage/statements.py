@@ -268,7 +268,7 @@ class _Bracket(NamedTuple):
 
 
 def view_columns(text: str) -> tuple[str, ...]:
-    """Return the names in the column list of a CREATE VIEW; empty if there is no list."""
+    """Return the names in the column list of a CREATE VIEW; empty without a list."""
     found = _VIEW.match(text[:LOOKED_AT_CHARS])
     if found is None:
         return ()

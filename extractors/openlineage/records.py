@@ -111,8 +111,8 @@ class Writing:
             yield from self._of_datasets(run, ends)
 
     def operation(self, run: Run, ends: Ends | None = None) -> Key:
-        """Return the operation of a run, identified by the job and its SQL text, or by the job and its outputs if
-        there is no text.
+        """Return the operation of a run, identified by the job and its SQL text or, without a text, by the job and its
+        outputs.
 
         The job's name alone does not suffice, because Spark's agent gives the same name to all jobs of an application
         that write with the same command.

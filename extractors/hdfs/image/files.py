@@ -21,7 +21,7 @@ def find_image(place: Path | str) -> Path:
     ``current``.
 
     In a directory, a file counts as an image only if it is named ``fsimage_<transaction id>`` and has an ``.md5``
-    file, because a NameNode writes that last. Raises `ImageError` if there is no image.
+    file, because a NameNode writes that last. Raises `ImageError` if no image is found.
     """
     path = Path(place)
     try:

@@ -224,7 +224,7 @@ class Reader:
 
 
 def field_of(flow: Flow, behind: str) -> Flow:
-    """Return the struct field whose name is at the start of ``behind``, or the whole struct if there is no such field."""
+    """Return the struct field whose name is at the start of ``behind``, or the whole struct if no name matches."""
     named = [(name, each) for name, each in flow.fields if behind.startswith(name)]
     return max(named, key=lambda one: len(one[0]))[1] if named else flow
 

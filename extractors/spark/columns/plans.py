@@ -172,7 +172,7 @@ class Plans:
         return self._fields[operator.number]
 
     def subquery(self, number: int) -> Relation | None:
-        """Return the output of the subquery with this number; None if there is no such subquery."""
+        """Return the output of the subquery with this number; None if the number is unknown."""
         if number not in self._subqueries:
             self._subqueries[number] = None  # a self-reference comes from a literal
             root = self._text.subqueries.get(number)

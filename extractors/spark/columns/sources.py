@@ -74,7 +74,7 @@ class Scans:
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
         """Return the reads of a scan of the same columns, for a relation of a logical plan that does not name a table.
-        Return None if there is no such scan.
+        Return None if no scan has these columns.
         """
         for number in ids:
             if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
