@@ -31,8 +31,7 @@ def link(linking: Linking) -> dict[str, int]:
     """Run the rules in order and return rule name → number of changed documents. Linking again changes nothing.
 
     The runs' writes must have been committed (a soft commit will do). The rules' writes are visible when this returns,
-    and durable after the caller's hard commit. It also records that tag inheritance is due for the relations of these
-    runs.
+    and durable after the caller's hard commit. The relations of these runs are recorded as due for tag inheritance.
     """
     changed: dict[str, int] = {}
     for rule in RULES:

@@ -2,9 +2,9 @@
 
 Metastores state the locations of tables and partitions, whereas engines name paths. A path that is an end of a flow
 and is deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains
-it, compared by component and within one file system. The relation is ``inferred`` if the directories between the
-location and the path are not all of the form ``k=v``. The ends of flows are never rewritten, because lineage queries
-follow these relations.
+it, compared by component and within one file system. The relation is ``inferred`` if any component of the path below
+the location is not of the form ``k=v``. The ends of flows are never rewritten, because lineage queries follow these
+relations.
 
 The relations depend only on the current live flows and locations. If a location moves to another table, or the last
 flow of a path is deleted, relations that no longer hold are removed, not flagged: a flag would depend on the order of

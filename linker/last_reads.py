@@ -60,8 +60,8 @@ def _beneath(read: LastRead) -> LastRead:
 def _inputs(
     graph: Graph, operations: Iterable[str], *, columns: bool
 ) -> Iterator[tuple[str, StoredRelation]]:
-    """Yield (operation id, flow) for each flow into an operation. Column flows are included for all operations with
-    ``columns``, otherwise only for operations without a flow from a table or path: if there is one, the column flows
+    """Yield (operation id, flow) for each flow into an operation. With ``columns``, column flows are included for all
+    operations. Otherwise they are included only for operations without a flow from a table or path, because they would
     concern the same tables.
     """
     ids = list(operations)

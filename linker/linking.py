@@ -53,7 +53,6 @@ class Linking:
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp for the changes of this pass."""
         return Stamp(self.run_id, self.now_ms)
 
     @property

@@ -45,9 +45,7 @@ def prefer_engines(linking: Linking) -> int:
 
 
 def _applications(linking: Linking) -> Iterator[str]:
-    """Yield each application once that has executions written by the runs or, with ``everything``, by any run with
-    reports.
-    """
+    """Yield each application once that has executions written by the runs or, with ``everything``, that has reports."""
     runs = () if linking.everything else linking.runs
     where = EntityFilter(EXECUTIONS, deleted=False, runs=runs, reported=True if linking.everything else None)
     found = (each.application for each in linking.graph.entities(where, fields=EXECUTED))
@@ -61,7 +59,7 @@ def _of_applications(linking: Linking, applications: Collection[str]) -> int:
     for each in linking.graph.entities(where, fields=EXECUTED):
         if each.reported:
             reported.append(each)
-        elif each.source_type == SPARK:  # YARN has the application as a whole, with the same id
+        elif each.source_type == SPARK:  # YARN records the whole application under the same id
             recorded |= dict.fromkeys(_moments(each), each)
     engines = list({each.id: each for each in recorded.values()}.values())
     of_engine = {

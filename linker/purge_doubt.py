@@ -15,7 +15,7 @@ LEAST: Final = 1_000
 SHARE: Final = 0.5
 """Maximum plausible share of the executions, operations, files or directories to remove at once."""
 QUIET_MS: Final = 14 * 86_400_000
-"""If no source has reported anything newer than this, this machine's clock may be wrong."""
+"""Maximum age of the newest time reported by any source. If it is older, this machine's clock may be wrong."""
 AHEAD_MS: Final = 86_400_000
 """A time further ahead of this machine's clock is an error of the source, and says nothing about this clock."""
 _ALL: Final = {

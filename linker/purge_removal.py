@@ -5,7 +5,7 @@ count as removed; entities written since then count as come back.
 
 Entities are removed before their relations. In the opposite order, an entity that comes back in between would have
 lost its relations for good, because nothing would write them again. In this order, an interrupted batch leaves
-relations without an end; the batch names these entities, because it was recorded first.
+relations without an end; the batch, which was recorded first, names the missing entities.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from navlin.java_child import WHOLE, Ended, JavaChild
 
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
 SLOWEST_BYTES_S: Final = 16 << 10
-"""Minimum rate (bytes per second) of a fetch that reports progress, checked once the fetch takes longer than the
-timeout of a response.
+"""Minimum rate (bytes per second) of a fetch that reports progress. It is checked once the fetch takes longer than a
+response may.
 """
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
 _OPTIONS: Final = (

@@ -70,7 +70,7 @@ class Hdfs(Extractor):
     image: str = NAMENODE
     events: bool = True
     roots: tuple[str, ...] = ("/",)
-    # Each plan compares this with the age of the last complete one.
+    # Each plan compares this with the time since the last complete plan.
     complete_every_s: int = keeps_positions(604_800)
     include: tuple[str, ...] = ("/",)
     exclude: tuple[str, ...] = STAGING

@@ -38,8 +38,8 @@ def _namenodes(nameservice: str, directory: str) -> Iterator[str]:
 
 
 def _settings(file: Path) -> dict[str, str]:
-    """Return the properties in a Hadoop configuration file. If the file cannot be read, return none, because the error
-    will appear once a value is needed.
+    """Return the properties in a Hadoop configuration file; empty if the file cannot be read, because the error will
+    appear when a value is needed.
     """
     try:
         root = ElementTree.parse(file).getroot()

@@ -1,4 +1,4 @@
-"""Converts a metastore's objects to entities and relations, without any calls."""
+"""Convert a metastore's objects to entities and relations, without any calls."""
 
 from __future__ import annotations
 

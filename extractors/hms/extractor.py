@@ -75,7 +75,7 @@ class HiveMetastore(Extractor):
     partitions: bool = True
     batch_size: int = keeps_positions(200)
     partition_batch_size: int = keeps_positions(500)
-    # Each plan compares this with the age of the last complete one.
+    # Each plan compares this with the time since the last complete plan.
     complete_every_s: int = keeps_positions(86_400)
     default_fs: str = ""
     framed: bool = keeps_positions(False)

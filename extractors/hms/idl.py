@@ -25,7 +25,7 @@ class FieldSchema(Struct):
 class Order(Struct):
     col: str | None = at(1)
     order: I32 = at(2)
-    """1 ascending, 0 descending."""
+    """1 for ascending, 0 for descending."""
 
 
 @struct

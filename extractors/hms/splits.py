@@ -12,7 +12,7 @@ Renamed = tuple[tuple[TableName, TableName], ...]
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSplit(Split):
-    """Reads databases, without their tables."""
+    """Databases to read, without their tables."""
 
     databases: tuple[str, ...]
     as_of_ms: int
@@ -24,9 +24,9 @@ class DatabaseSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class TableSplit(Split):
-    """Reads tables with their columns. Yields further splits for the partitions of the tables in ``list_partitions``,
-    or of all tables if that is None. ``touched`` is true if events named the tables; each table then covers everything
-    directly below it.
+    """Tables to read with their columns. Reading them yields further splits for the partitions of the tables in
+    ``list_partitions``, or of all tables if that is None. ``touched`` is true if events named the tables; each table
+    then covers everything directly below it.
     """
 
     tables: tuple[TableName, ...]
@@ -42,8 +42,8 @@ class TableSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartitionListSplit(Split):
-    """Lists all partitions of some tables. If a table has few partitions, they are read at once, otherwise in further
-    splits.
+    """Tables whose partitions are all to be listed. If a table has few partitions, they are read at once, otherwise in
+    further splits.
     """
 
     tables: tuple[TableName, ...]
@@ -58,7 +58,7 @@ class PartitionListSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartitionSplit(Split):
-    """Reads some partitions of one table."""
+    """Some partitions of one table to read."""
 
     table: TableName
     partitions: tuple[str, ...]

@@ -175,7 +175,6 @@ class FollowedFile:
         return chunk
 
     def _mark(self) -> str:
-        """Return the hash of the bytes before the offset."""
         begin = max(0, self.offset - MARK_BYTES)
         if not self._read or self._read[0][0] > begin:
             return mark_of(self.raw, self.offset)
@@ -237,7 +236,7 @@ class FollowedFile:
         rest of the old content is yielded in the same way.
         """
         split = self._split
-        # The beginning of an archive is known, because the archive was found by it.
+        # The hash of an archive's beginning is known, because the archive was found by that hash.
         head, head_bytes = (split.head, split.head_bytes) if self._archive else head_of(self.raw, self.end)
         mark = self._mark()
         # A copy may have another name when it is looked for again.

@@ -32,8 +32,8 @@ def parted(text: bytes, start: re.Pattern[bytes]) -> list[tuple[int, bytes]]:
 
 
 class LineLogs(Extractor):
-    """Base that plans and reads the files that match ``pattern`` in ``directory`` (one or several directories, or
-    globs). A line longer than ``max_line_bytes`` becomes a `Reject`.
+    """Base class that plans and reads the files that match ``pattern`` in ``directory`` (one or several directories,
+    or globs). A line longer than ``max_line_bytes`` becomes a `Reject`.
     """
 
     __slots__ = ()

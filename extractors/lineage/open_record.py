@@ -22,13 +22,11 @@ class OpenRecord:
 
     @classmethod
     def beginning(cls, offset: int, text: bytes) -> OpenRecord:
-        """Return a record that begins with this line."""
         record = cls(offset)
         record.add(text)
         return record
 
     def add(self, text: bytes) -> None:
-        """Add the next line."""
         self.lines.append(text)
         self.size_bytes += len(text)
         self.depth += _opened(text)

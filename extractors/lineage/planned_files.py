@@ -23,9 +23,7 @@ QUIET_MS: Final = 3_600_000
 """Time after which an unchanged file is not expected to grow, so that the rest after its last newline is yielded."""
 FORGET_MS: Final = 7 * 86_400_000
 GIVEN_UP_AFTER: Final = 32
-"""Number of failures in a row after which a file that was moved away is no longer held. It is reached after about a
-day.
-"""
+"""Number of consecutive failures, spread over about a day, after which a file that was moved away is no longer held."""
 ROTATED_MS: Final = 60_000
 """Time since the last write for which a moved file is still held, because its writer may still have it open."""
 
@@ -92,7 +90,7 @@ def plan_files(
             and (known["size"], known["mtime_ns"]) == (each.stat.st_size, each.stat.st_mtime_ns)
         )
         if split is not None and not lost:
-            # Without its descriptor, reading reports the loss.
+            # Without a descriptor, the read reports the loss.
             splits[each.key] = replace(split, held="" if given_up else each.opens)
         elif lost or (not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS):
             held.release(follower, each.key)
@@ -125,7 +123,7 @@ def plan_files(
 def _removed(
     not_seen: Iterable[Mapping[str, Any]], listed: set[str], directories: tuple[str, ...]
 ) -> set[str]:
-    """Return the directories of followed files that match the globs no longer and do not exist any more."""
+    """Return the directories of followed files that no longer match the globs and do not exist any more."""
     unlisted = {str(Path(value["path"]).parent) for value in not_seen} - listed
     here = set(expand(directories)) if unlisted else set()
     return {each for each in unlisted - here if not os.path.lexists(each)}
@@ -187,7 +185,7 @@ def _written_ms(stat: os.stat_result) -> int:
 
 
 def _has_rest(known: Mapping[str, Any] | None) -> bool:
-    """Whether the file ends with a line that has no newline and was not handed out."""
+    """Whether the file ends with a line that has no newline and has not been yielded."""
     return known is not None and known["offset"] < known["size"] and not known.get("settled")
 
 

@@ -30,7 +30,7 @@ Files = dict[str, tuple[str, os.stat_result]]
 
 @dataclass(slots=True)
 class RememberedDirectory:
-    """Key → file of a directory, as last checked."""
+    """The files of a directory, as last checked. ``files`` is key → (path, ``stat``)."""
 
     identity: tuple[int, int, int]
     files: Files

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 class Staging(NamedTuple):
     """A glob for a name at any depth, or for a path from the root. ``of`` is the engine that uses it.
 
-    ``listed`` is true if the HDFS extractor excludes it by default. ``ends`` is true if an input or output there is
-    left out of the job's lineage. ``moved`` is true if the data is later moved to a location that no record names.
+    ``listed`` is true if the HDFS extractor excludes the glob by default. ``ends`` is true if an input or output there
+    is left out of the job's lineage. ``moved`` is true if the data is later moved to a location that no record names.
     """
 
     of: str

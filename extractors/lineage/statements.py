@@ -142,7 +142,7 @@ _COMMON: Final = rf"{_N} (?:\(\S*\) )?as \(\S*\)"
 _WITH: Final = re.compile(rf"with (?:recursive )?{_COMMON}(?: , {_COMMON})* ")
 _BEHIND_FROM: Final = re.compile(r" (insert|select|map|reduce)\b")
 _SHORT: Final = frozenset({"select", "(select)", "insert"})
-"""Heads that are cut off after a few more words."""
+"""First words of statements whose kind is determined by the next four words."""
 
 _SPACE: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
 _TOKEN: Final = re.compile(

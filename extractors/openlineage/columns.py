@@ -16,9 +16,9 @@ MAX_INPUTS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A source column of another column. The other column is computed from it or, with ``control``, only controlled by
-    it. ``kind`` is IDENTITY, TRANSFORMATION or AGGREGATION for data; JOIN, FILTER and so on for control; "" if it is
-    not given.
+    """A column that is a source of another column: a source of data or, with ``control``, only of control flow.
+    ``kind`` is IDENTITY, TRANSFORMATION or AGGREGATION for data; JOIN, FILTER and so on for control; "" if it is not
+    given.
     """
 
     namespace: str
@@ -85,8 +85,8 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
 
 
 def _of_field(told: Mapping[str, Any]) -> str:
-    """Return the type of sources that have none of their own. Old producers give one type for all sources of a column,
-    or none; without a type, the sources are data.
+    """Return the type for sources without a type. Old producers give one type for all sources of a column, or none at
+    all; without any type, the sources are data.
     """
     return INDIRECT if text(told.get("transformationType")).upper() == INDIRECT else DIRECT
 
@@ -114,7 +114,7 @@ def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
 
 
 def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
-    """Merge all descriptions of a source in one of its roles, data or control."""
+    """Merge all descriptions of a source column in one of its roles, data or control."""
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
     description = next((said for one in how if (said := text(one.get("description")))), "")

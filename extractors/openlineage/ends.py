@@ -290,7 +290,7 @@ class Ends:
         return self.columns[known]
 
     def _flows(self, inputs: Iterable[Column], kind: RelationType) -> list[Flow]:
-        # By identity, because two spellings of one column are one end.
+        # Keyed by identity, because two spellings of a column are one end.
         keys = [self._column(self.key((each.namespace, each.name)), each.field) for each in inputs]
         return [Flow(key, type=kind) for key in {key.identity: key for key in keys}.values()]
 

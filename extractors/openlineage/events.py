@@ -72,7 +72,7 @@ TYPES: Final = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 
 def events_in(value: Any) -> Iterator[Any]:
-    """Yield the events of a body: one object, or an array of them."""
+    """Yield the events in a JSON value, which is one object or an array of objects."""
     if isinstance(value, list):
         yield from value
     else:

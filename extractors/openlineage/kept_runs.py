@@ -42,8 +42,8 @@ MAYBE_LOST: Final = f"the content of earlier events of this run may no longer be
 
 
 class SavedRun(NamedTuple):
-    """A run as stored in a position. ``seen_ms`` is the time at which its last event was read, ``above`` the ids of
-    its parent and root runs, and ``text`` the result of `Run.saved`.
+    """A run as stored in a position. ``seen_ms`` is the time (epoch ms) at which the run's last event was read,
+    ``above`` the ids of its parent and root runs, and ``text`` the result of `Run.saved`.
     """
 
     run: str
@@ -115,7 +115,6 @@ class GivenUp:
                 self._runs[sender], self._beyond[sender] = recent, beyond
 
     def add(self, run: SavedRun) -> None:
-        """Remember an abandoned run."""
         of_sender = self._runs.setdefault(run.sender, {})
         self._beyond.setdefault(run.sender, -1)
         if len(of_sender) < MAX_REMEMBERED or _short(run.run) in of_sender:

@@ -44,7 +44,7 @@ _PLAIN: Final = re.compile(r"[^\s./`]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A dataset in the graph: the key at which flows begin and end and, for a table, the paths of its location."""
+    """A dataset in the graph: the key to which flows are attached and, for a table, the paths of its location."""
 
     key: Key
     paths: tuple[Key, ...] = ()

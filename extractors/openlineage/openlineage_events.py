@@ -1,8 +1,9 @@
 """OpenLineage events in files, written by the file transport of OpenLineage clients, or by navlin's own endpoint.
 
 The events of a run may be in several files, so all files of a source are read one after the other, and the state of
-each run is kept between two reads. It is kept for an hour after the end of the run, because events may arrive late,
-and for thirty days without an end, if it fits into the sender's share (`extractors.openlineage.kept_runs`).
+each run is kept between two reads. The state is kept for an hour after the end of the run, because events may arrive
+late. Without an end, it is kept for thirty days if it fits into the sender's share
+(`extractors.openlineage.kept_runs`).
 """
 
 from __future__ import annotations
@@ -244,7 +245,7 @@ class _Reading:
         return run
 
     def _forgotten(self, saved: SavedRun, run: Run) -> Iterator[Record]:
-        """Abandon a run before its end. More events of the run may still arrive."""
+        """Abandon a run before its end, and yield its records. More events of the run may still arrive."""
         self._lost.add(saved)
         if saved.is_recent(self._now_ms):
             run.missing(LOST)
@@ -257,7 +258,7 @@ class _Reading:
         make_whole(run)
         above = {each: known for each in run.above if (known := self._known(each)) is not None}
         for each in above.values():
-            if each.sql_hidden:  # the text identifies its operation
+            if each.sql_hidden:  # the text identifies the operation
                 make_whole(each)
         yield from self._writing.of_run(run, over=over, above=above)
         # The full texts of many runs would take more memory than everything else.

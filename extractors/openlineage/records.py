@@ -1,7 +1,7 @@
 """Convert a run to its operation, execution and flows, and a dataset event to the dataset.
 
-An operation is identified by the job and its SQL text, or by the job and its outputs if there is no text. The flows of
-a run replace those of an earlier run, unless the run names no dataset at all.
+An operation is identified by the job and its SQL text, or, without a text, by the job and its outputs. The flows of a
+run replace those of an earlier run, unless the run names no dataset at all.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ Name = tuple[str, str]
 class Known:
     """State of one dataset. ``links`` are its symlinks, as [namespace, name, type]. ``fields`` maps the fields of its
     schema to their types. ``columns`` maps each written column to its sources. ``rows`` are the columns that control
-    all rows. ``sources`` are datasets from which it was made as a whole. ``decides`` is true for an input that only
-    controls, as navlin's own exports state. ``change`` is the lifecycle state change, ``before`` the former
-    [namespace, name].
+    all rows. ``sources`` are the datasets named as a whole from which this one was made. ``decides`` is true for an
+    input that is only control flow, as stated by navlin's own exports. ``change`` is the lifecycle state change,
+    ``before`` the former [namespace, name].
     """
 
     links: list[list[str]] = field(default_factory=list)

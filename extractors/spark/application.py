@@ -68,7 +68,7 @@ class Application:
 
     @property
     def catalogs_by_class(self) -> dict[str, frozenset[str]]:
-        """Class name → names of its catalogues."""
+        """Class name → names of the catalogues with this class."""
         found: dict[str, frozenset[str]] = {}
         for name, class_name in self.catalogs:
             found[class_name] = found.get(class_name, frozenset()) | {name}
@@ -133,7 +133,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement sent to a Thrift server, and its user."""
+    """A statement sent to a Thrift server, and the user who sent it."""
 
     text: str
     user: str

@@ -66,5 +66,5 @@ class Catalogs:
 
 
 def implementation(printed: str) -> str:
-    """Return the class in a catalogue's printed form."""
+    """Return the class in the printed form of a catalogue."""
     return printed.partition("@")[0].partition("(")[0]

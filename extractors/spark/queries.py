@@ -26,7 +26,7 @@ from navlin.sql.reading import SourceColumn as NamedColumn
 
 MAX_CHARS: Final = 65_536
 CPU_S: Final = 2
-"""Maximum length of the text of one query, and maximum CPU time for parsing it."""
+"""Maximum number of characters in one query (`MAX_CHARS`), and of CPU seconds for parsing it."""
 _DIALECTS: Final = ("postgres", "oracle", "tsql", "snowflake")
 _QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
 

@@ -327,8 +327,6 @@ class SparkEvents(Extractor):
 
 
 class _LogReading:
-    """Reads one log once."""
-
     def __init__(self, extractor: SparkEvents, split: LogSplit, queries: Queries) -> None:
         self._place = ArchivePlace(extractor.place, split.archive) if split.archive else extractor.place
         self._queries = queries

@@ -82,8 +82,6 @@ def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Fl
 
 
 class _Matching:
-    """Matches the scans of a batch to sources."""
-
     def __init__(self, batch: Batch, sources: Mapping[str, StreamSource]) -> None:
         self._batch = batch
         self._sources = sources
@@ -103,7 +101,7 @@ class _Matching:
             self.matched |= dict.fromkeys(self._left)
 
     def inputs(self) -> Iterator[End]:
-        """Yield the inputs that are read in addition to the stream."""
+        """Yield the inputs that are read in addition to the stream's sources."""
         for scanned in dict.fromkeys((*self._batch.scans, *self._batch.beside)):
             match scanned.kind:
                 case Kind.TABLE if scanned.end is not None:
@@ -146,7 +144,7 @@ class _Matching:
         )
 
     def _columns(self, source: SourceColumn, rows: Mapping[str, ColumnFlow] | None) -> Iterator[ColumnFlow]:
-        """Yield the flows into a scan's column."""
+        """Yield the flows into one column of a scan."""
         end = source.end
         if end.kind is EndKind.PATH:
             scans: tuple[Scanned, ...] = (Scanned(Kind.PATH, end.name),)
@@ -169,7 +167,7 @@ class _Matching:
                 yield _column(ends, source.name, doubt)
 
     def _found(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
-        """Return the ends that a scan reads, and the doubt about them."""
+        """Return the tables and paths that a scan reads, and the doubt about them."""
         match scanned.kind:
             case Kind.TABLE if scanned.end is not None:
                 for name in self._of_table(scanned):

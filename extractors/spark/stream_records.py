@@ -27,7 +27,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
         ended_ms=0 if status in (RUNNING, UNKNOWN) else stream.last_ms,
         as_of_ms=stream.last_ms or app.known_ms,
         status=status,
-        # Data that flowed before a failure has still flowed.
+        # A failure does not undo earlier data flow.
         flows=stream.batches or stream.rows,
         # If no batch has been seen, an earlier run may have shown more.
         covers=stream.batches,

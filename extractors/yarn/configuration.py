@@ -94,9 +94,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The relevant part of a job's configuration. A value is empty if it is not set. ``missing`` are the reasons why
-    further inputs or outputs do not resolve to directories. ``moved`` are directories from which the data is moved
-    elsewhere.
+    """The relevant part of a job's configuration. Unset values are empty. ``missing`` are the reasons why further
+    inputs or outputs do not resolve to directories. ``moved`` are directories from which the data is moved elsewhere.
     """
 
     name: str = ""
@@ -136,7 +135,8 @@ def to_configuration(answer: Any) -> Configuration:
     default_fs = without_credentials(get("default_fs"))
     reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    # DistCp reads a list of the paths to copy. Other jobs' output directory is where it writes its log.
+    # DistCp reads a list of the paths to copy. It writes its log to the directory that is the output directory of
+    # other jobs.
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
     if copied:

@@ -95,7 +95,7 @@ class Yarn(Extractor):
         return self.auth == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
-        """Plan a run. If nothing has changed, this costs two requests, or three with a JobHistoryServer."""
+        """Return the plan of a run. If nothing has changed, this costs two requests, or three with a JobHistoryServer."""
         planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
         with ExitStack() as stack:
             resource_manager = stack.enter_context(asking(self._resource_manager))

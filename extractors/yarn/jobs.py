@@ -20,7 +20,7 @@ SLOW_ONES: Final = 3
 cost a whole timeout.
 """
 MAX_TRIES: Final = 8
-"""Number of attempts after which a job is reported without inputs and outputs. They take most of a day."""
+"""Number of attempts, spread over most of a day, after which a job is reported without inputs and outputs."""
 
 
 def read_jobs(history: RestService, applications: ApplicationRecords, split: SeenSplit) -> Iterator[Record]:

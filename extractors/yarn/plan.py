@@ -314,8 +314,8 @@ class _Sorting:
         self.new: list[Seen] = []
         self.open: dict[str, Any] = {}
         self.hidden_end_ms = 0
-        """The current time (epoch ms) if the ResourceManager hides the time at which an application ended from
-        navlin's user; else 0.
+        """The current time (epoch ms) if the ResourceManager hides the end time of any application from navlin's user;
+        else 0.
         """
 
     def take(self, seen: Seen) -> None:
@@ -330,7 +330,7 @@ class _Sorting:
 
     def give_up(self, identities: Iterable[str], applications: Mapping[str, Application]) -> Counter[str]:
         """Stop remembering these open applications. Those that only wait for their history are read without it. Return
-        user → number of the remaining ones, which are lost.
+        user → number of running applications that are no longer remembered.
         """
         beyond: Counter[str] = Counter()
         for application in (applications[each] for each in sorted(identities)):

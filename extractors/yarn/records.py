@@ -122,8 +122,6 @@ class ApplicationRecords:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """One application with all data known about it."""
-
     seen: Seen
     application: Application
     """The application as listed by the ResourceManager or, if it is not listed, derived from the job in the

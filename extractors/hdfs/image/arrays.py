@@ -130,7 +130,7 @@ def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, N
 
 
 def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
-    """Copy the bytes between each of ``starts`` and ``ends``. The spans must be in the page's order. An absent span,
+    """Copy the bytes of each span from ``starts`` to ``ends``. The spans must be in the page's order. An absent span,
     for which both are 0, gives an empty value.
     """
     count = len(starts)

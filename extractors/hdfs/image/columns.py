@@ -159,7 +159,7 @@ def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[st
 
 def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, Any, Any]:
     """Return three columns: owner, group and permissions as text. Each distinct value is decoded only once, because
-    few of them fill many rows.
+    many rows share few values.
     """
     encoded = pa.array(permissions).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
@@ -247,7 +247,6 @@ def _understood(
 
 
 def _attributes(page: Page, kinds: Kinds, strings: Strings) -> list[DirectoryAttributes]:
-    """Return the attributes of each directory in the page."""
     fields = kinds.directory
     found = [DirectoryAttributes()] * len(kinds.directories)
     rows = np.flatnonzero(fields.has("attributes"))

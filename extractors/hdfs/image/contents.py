@@ -41,7 +41,7 @@ section, followed by `SUMS`.
 SUMS: Final = ("contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed")
 """Number of files, total bytes, total bytes of all copies, and newest modification and access time (epoch ms)."""
 NOT_KNOWN: Final = -1
-"""Access time of a directory if the access time of any file below was not kept."""
+"""Value of the access time of a directory if the access time of any file below it was not kept."""
 _NO_TIME: Final = 0xFFFFFFFF
 _WEEK_S: Final = 604_800
 WEEKS_KEPT: Final = 210
@@ -63,7 +63,6 @@ class FileFacts:
         self._opened.close()
 
     def add(self, page: Page, heads: Heads) -> None:
-        """Add the inodes of a page to the columns."""
         count, files = len(heads.ids), heads.of(FILE)
         found = decode(page, heads.bodies.starts["file"][files], heads.bodies.ends["file"][files], _FIELDS)
         striped = found.numbers["block_type"] == 1

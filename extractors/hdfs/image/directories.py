@@ -40,7 +40,7 @@ _CHUNK_ROWS: Final = 64 << 10
 @dataclass(frozen=True, slots=True)
 class Tree:
     """Arrays with one element for each directory, in the section's order. ``live`` directories are those below the
-    root. ``depths`` (0 for the root) and ``lengths`` (bytes of the path) are valid only for them.
+    root. ``depths`` (0 for the root) and ``lengths`` (bytes of the path) are valid only for live directories.
     """
 
     live: Flags
@@ -100,7 +100,7 @@ def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequenc
 
 def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints) -> Tree:
     """Return the tree. In each round, the pointer of every directory doubles its distance, from the parent to two
-    levels up, then four, and so on, until all pointers have arrived at the root.
+    levels up, then four, and so on, until all pointers have arrived at the root or at the dummy after the directories.
     """
     count = len(ids)
     # A dummy after the directories is the parent of directories that no other directory lists.

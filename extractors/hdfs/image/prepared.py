@@ -22,14 +22,14 @@ FORM: Final = 3
 """Version of the scratch format. Increase it with every change of the format, so that older output is not reused."""
 RECORD: Final = "prepared.json"
 
-# These have one value for each inode, in the section's order. A parent is first the directory's number, and finally
+# Columns with one value for each inode, in the section's order. A parent is first the directory's number, and finally
 # its rank.
 FRAMES, MARKS, PARENTS = "frames", "marks", "parents"
-# These have one value for each directory, ordered by depth. A directory's position in this order is its rank.
+# Files with one value for each directory, ordered by depth. A directory's position in this order is its rank.
 PATHS, PATH_ENDS, POLICIES = "paths", "path_ends", "policies"
 RENAMED: Final = "renamed.json"
-# These exist only during the first pass: ids by inode, names by directory in the section's order, and all pairs of
-# child and owner.
+# Files that exist only during the first pass: ids by inode, names by directory in the section's order, and all pairs
+# of child and owner.
 IDS, NAMES, NAME_ENDS, CHILDREN, OWNERS = "ids", "names", "name_ends", "children", "owners"
 
 MARK_EVERY: Final = 4096

@@ -47,7 +47,6 @@ class Conditions:
 
     @classmethod
     def of(cls, nodes: Iterable[Node]) -> Self:
-        """Return the conditions of one plan."""
         listed = tuple(nodes)
         return cls(*(_first(found(listed)) for found in (_filters, _joins, _groups, _reads, _writes)))
 

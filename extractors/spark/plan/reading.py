@@ -46,7 +46,7 @@ class PlanReading:
     assigned: frozenset[str] = frozenset()
     """For a command that changes rows: names of the columns to which it assigns values."""
     aggregates: bool = False
-    """For a command whose rows another execution computes: whether the command's query aggregates columns."""
+    """For a command whose rows another execution computes: whether the query of the command aggregates columns."""
     defines: Mapping[int, str] = field(default_factory=dict)
     """Expression id → name, for the columns of ``result``."""
     shares_rows: bool = False

@@ -309,7 +309,7 @@ class _Gathered:
 
 def _scan(node: Node, gathered: _Gathered) -> None:
     if node.name.startswith(_CACHED) or node.name.strip() == "Scan":
-        return  # a cached table, whose plan is below it, or rows that the program itself made
+        return  # a cached table, whose plan is below the scan, or rows that the program itself made
     match = _SCAN.match(node.name)
     if match is None:
         # A scan of an accelerator or connector: `ParquetScan db.t`, `DeltaScan parquet db.t`, or no name at all.
