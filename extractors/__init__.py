@@ -1,4 +1,3 @@
-"""The extractors: a module for each system, or a folder if a system needs several. Each registers its extractors.
-
-`lineage` registers none: it holds code that several extractors share.
+"""The extractors: one module per system, or a folder if a system needs several modules. Each registers its extractors.
+`lineage` registers none, because it holds code that several extractors share.
 """

@@ -1,17 +1,19 @@
-"""Hive's lineage: the JSON records, one per statement, that the LineageLogger hook writes to a log, in every format so
-far.
+"""Extractor for Hive's lineage: the JSON records, one per statement, that the LineageLogger hook writes to a log, in
+every format so far.
 
-HiveServer2 (or the Hive CLI) writes the records through log4j to a separate file or among other loggers' lines, so a
-record may follow a log line's prefix; the first releases indented a record over several lines. Navigator's hosts had the
-file in ``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records
-queries, CREATE TABLE AS SELECT and views that succeeded.
+HiveServer2 (or the Hive CLI) writes the records through log4j, either to a separate file or among the lines of other
+loggers. A record may therefore follow the prefix of a log line. The first releases indented a record over several
+lines. Navigator's hosts had the file in ``/var/log/hive/lineage``. The hook
+(``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records queries, CREATE TABLE AS SELECT and
+views that succeeded.
 
-Hive writes a statement's start time in seconds, its duration in milliseconds, no query id, and only those of its jobs
-that MapReduce ran. Test consoles leave out user, times and jobs; the earliest releases, duration and database.
+Hive writes a statement's start time in seconds and its duration in milliseconds. It writes no query id, and only the
+jobs that MapReduce ran. Test consoles leave out user, times and jobs; the earliest releases leave out duration and
+database.
 
-Columns and tables are claims on those of a metastore. The targets of a query that writes nothing are labels of its
-result. A query that writes to a directory also has labels as targets, unless it writes to a table as well: then Hive
-names the table's columns, and only the tables of such a record are valid.
+Columns and tables are claims on columns and tables of a metastore. If a query writes nothing or writes to a directory,
+the targets are labels of its result. But if it writes to both a directory and a table, Hive names the table's columns
+as targets, and only the tables of that record are valid.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ from navlin.model.source import HIVE, Estate, Source
 HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
 _RECORD_START = re.compile(rb'\{"version":')
 _STATISTICS = "compute_stats("
-"""Expression by which Hive computes statistics of the columns it writes, for its own optimizer: no data flows, and the
+"""Expression with which Hive computes statistics of the written columns, for its own optimizer. No data flows, and the
 targets are often wrong.
 """
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
@@ -72,13 +74,13 @@ _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 class HiveEvents(LineLogs):
     """Follows the lineage files of one or more Hive services on this host.
 
-    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore whose tables
-    the records name, ``yarn`` that of the YARN that ran their jobs; each is needed if several are configured.
+    ``directory`` may list several directories and globs. ``metastore`` is the address of the metastore whose tables
+    the records name; ``yarn`` is the address of the YARN that ran the jobs. Each is needed if several are configured.
     """
 
     source: Source
     estate: Estate
-    # Each file has its own position, and is recognized by its content, wherever it is.
+    # Each file has its own position and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/hive/lineage")
     pattern: str = keeps_positions("*")
     metastore: str = ""
@@ -114,15 +116,16 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 
 
 # -- The records among the lines of a log --------------------------------------------------------------------------------
-# A record begins at the first brace after the logger's name or `LINEAGE:`, or at one that begins a line; the output of
-# other loggers is skipped. An indented record continues to the line where its braces balance.
+# A record begins at the first brace after the logger's name or `LINEAGE:`, or at a brace at the beginning of a line.
+# The output of other loggers is skipped. An indented record ends with the line at which its braces balance.
 
 _START = re.compile(
     rb"""(?:^[\s,]*|LineageLogger(?:(?!LineageLogger)[^{])*+(?:\{[^{}"]*+\}[^{]*+)?|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))"""
     rb"""|^[^{"'`]{0,200}\b(?:INFO|DEBUG|TRACE) +(?=\{"version":"1\.\d","(?:user|engine)":)"""
 )
-"""Between the logger's name and the brace, layouts put a thread, a source location, braces of their own, or nothing. A
-layout may leave out the name; then the level precedes the record. A comma separates the events of log4j's JSON.
+"""Text before a record. Between the logger's name and the brace, layouts put a thread, a source location, further
+braces, or nothing. If a layout leaves out the name, the level precedes the record. A comma separates the events of
+log4j's JSON.
 """
 _QUOTED_KEYS = re.compile(rb'\\"(?:queryText|vertexType|edgeType)\\"\s*:')
 """`KEYS` of a record embedded as a string in another JSON record."""
@@ -137,7 +140,7 @@ def _rejected(record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
 
 
 def _message(record: OpenRecord, path: str) -> Line | Reject | None:
-    """Return the record in a log4j event, as written by JsonLayout; None for another logger's event."""
+    """Return the record in a log4j event written by JsonLayout. Return None for an event of another logger."""
     try:
         event = parse(record.text)
     except NotARecord:
@@ -151,9 +154,9 @@ def _message(record: OpenRecord, path: str) -> Line | Reject | None:
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
-    """Yield the text of each next record of a followed file, at the offset of its first line.
+    """Yield the text of each further record of a followed file, with the offset of its first line.
 
-    A record without an end is left to a later read; in a file that has been quiet for long, it is a `Reject`.
+    An incomplete record is left to a later read, or becomes a `Reject` if the file has been quiet for long.
     """
     record: OpenRecord | None = None
     while True:
@@ -202,9 +205,10 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
 
 
 def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
-    """Convert a record to a statement. ``path`` and ``offset`` locate the record, for rejects of its parts.
+    """Convert a record to a statement. ``path`` and ``offset`` are the location of the record, for rejects of its
+    parts.
 
-    ``written_ms`` (epoch ms) is used if the record has no time; times too far after ``latest_ms`` are impossible
+    ``written_ms`` (epoch ms) is used if the record has no time. Times too far after ``latest_ms`` are rejected
     (`RecordTimes`). Raises `NotARecord`.
     """
     record = parse(text)
@@ -249,10 +253,10 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
 
 
 def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole: bool) -> Iterator[Edge]:
-    """Yield the edges of a view that names its columns, with these columns as targets, or the view alone if the record
-    does not tell which column is meant.
+    """Yield the edges of a view that names its columns, with these columns as targets. If the record does not show
+    which column is meant, the view as a whole is the target.
 
-    ``whole``: no part of the record is broken.
+    ``whole`` is true if no part of the record is broken.
     """
     view = _tables(vertex for edge in edges for vertex in edge.targets)
     projected = [edge for edge in edges if edge.type is EdgeType.PROJECTION]
@@ -273,11 +277,11 @@ def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole
 
 
 def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[int]] | None:
-    """Return the positions in the view of each projection's targets; None if the record does not tell them.
+    """Return the positions of each projection's targets in the view; None if the record does not show them.
 
-    Hive names the targets as the query does, or as the view does, and mixes them up if a name is both, so the order of the
-    targets counts. Projections from the same source with the same expression share one edge; the order then comes from a
-    predicate, which lists all targets, or from the text.
+    Hive names the targets as in the query or as in the view, and confuses them if a name occurs in both. Targets are
+    therefore identified by their order. Projections from the same source with the same expression share one edge. In
+    that case, the order comes from a predicate, which lists all targets, or from the text.
     """
     projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
     listed = [target.column.lower() for targets in projected for target in targets]
@@ -292,12 +296,13 @@ def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[in
     if len({*order}) != columns:
         return None
     found = [[order.index(target.column.lower()) for target in targets] for targets in projected]
-    # Hive lists projections by their first targets, and targets in order. Any other order is not understood.
+    # Hive lists projections in the order of their first targets, and targets in order. Any other order is not
+    # understood.
     return [*found] if found == sorted(map(sorted, found)) else None
 
 
 def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
-    """Yield edges between the tables alone."""
+    """Yield edges between whole tables instead of columns."""
     targets = _tables(vertex for edge in edges for vertex in edge.targets)
     read: tuple[Vertex, ...] = ()
     for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
@@ -313,8 +318,8 @@ def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
 
 
 def _transforming(edge: Edge) -> Edge:
-    """Return the edge with its transformation, if known. Hive gives an expression if it is more than the column itself;
-    for a script or for rows alone it gives none.
+    """Return the edge with its transformation, if known. Hive gives an expression if it is more than the column
+    itself. For a script or for rows alone, Hive gives no expression.
     """
     if edge.type is not EdgeType.PROJECTION or not edge.sources:
         return edge
@@ -325,7 +330,9 @@ def _transforming(edge: Edge) -> Edge:
 
 
 def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
-    """Return the start of the run, which distinguishes it from others; if that is not a valid time, as in the record."""
+    """Return the start of the run, which distinguishes it from other runs. If it is not a valid time, return it as
+    written in the record.
+    """
     return _brief(record, "timestamp") if started_ms is None else str(started_ms)
 
 

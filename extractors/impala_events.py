@@ -1,10 +1,10 @@
-"""Impala's lineage log: one JSON record per statement, in every format since Impala 2.2.
+"""Extractor for Impala's lineage log: one JSON record per statement, in every format since Impala 2.2.
 
 Each coordinator writes the log to ``--lineage_event_log_dir`` as ``impala_lineage_log_1.0-<epoch ms>``, with a new file
 every 5,000 records. Impala records a statement that succeeded, and a query whose rows were fetched.
 
-Columns and tables are claims on those of a metastore. The targets of a query that writes nothing are labels of its
-result.
+Columns and tables are claims on columns and tables of a metastore. The targets of a query that writes nothing are
+labels of its result.
 
 The formats of a record (``common/thrift/LineageGraph.thrift``):
 
@@ -68,9 +68,9 @@ _METADATA_TABLES = frozenset(
     "entries files data_files delete_files history metadata_log_entries snapshots refs manifests partitions all_data_files"
     " all_delete_files all_files all_manifests all_entries position_deletes".split()
 )
-"""Iceberg's metadata tables (org.apache.iceberg.MetadataTableType)."""
+"""Names of Iceberg's metadata tables (org.apache.iceberg.MetadataTableType)."""
 _NOT_YET = -1
-"""``tableCreateTime`` of a view that the statement itself creates."""
+"""Value of ``tableCreateTime`` for a view that the statement itself creates."""
 
 
 @extractor("impala_events", source_type=IMPALA, mode=PUSH, version=3)
@@ -78,13 +78,13 @@ _NOT_YET = -1
 class ImpalaEvents(LineLogs):
     """Follows the lineage files of one or more coordinators on this host.
 
-    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore whose tables
-    the records name, needed if several are configured; ``default_fs`` completes table locations that name no host.
+    ``directory`` may list several directories and globs. ``metastore`` is the address of the metastore whose tables
+    the records name, needed if several are configured. ``default_fs`` completes table locations that name no host.
     """
 
     source: Source
     estate: Estate
-    # Each file has its own position, and is recognized by its content, wherever it is.
+    # Each file has its own position and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/impalad/lineage")
     pattern: str = keeps_positions("impala_lineage_log_1.0-*")
     metastore: str = ""
@@ -121,8 +121,8 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
 
 
 def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
-    """Convert a line to a statement. ``path`` and ``offset`` locate the line, for rejects of its parts; times too far
-    after ``latest_ms`` are impossible (`RecordTimes`). Raises `NotARecord`.
+    """Convert a line to a statement. ``path`` and ``offset`` are the location of the line, for rejects of its parts.
+    Times too far after ``latest_ms`` are rejected (`RecordTimes`). Raises `NotARecord`.
     """
     record = parse(line)
     text = query_text(record)
@@ -152,7 +152,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
     user, text_hash, query_id = (text_of(record, name) for name in ("user", "hash", "queryId"))
     return Statement(
         text=text,
-        # Before 3.1 a run has no id. A planner that never ran the query writes 0:0.
+        # Before Impala 3.1 a run has no id. A planner that never ran the query writes 0:0.
         run=query_id
         if query_id and query_id != "0:0"
         else f"{text_hash or digest(text)}:{as_of_ms if started_ms is None else started_ms}:{user}",
@@ -176,7 +176,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
 
 
 def _kind(declared: str, text: str) -> Kind:
-    """Return the declared kind. If none is declared, or UNKNOWN (a union in Impala 5.0), return the kind of the text."""
+    """Return the declared kind, or the kind of the text if none is declared or it is UNKNOWN (a union in Impala 5.0)."""
     return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
 
 
@@ -192,8 +192,8 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
     prefix = f"{database}.{table}."
     base, _, metadata_table = table.rpartition(".")
     if base and metadata_table.lower() in _METADATA_TABLES:
-        # No metastore has the columns of a metadata table, so the base table as a whole is read. The vertexId may leave
-        # out the metadata table's name.
+        # No metastore has the columns of a metadata table, so the base table as a whole is the source. The vertexId
+        # may leave out the name of the metadata table.
         column = name.removeprefix(prefix).removeprefix(f"{database}.{base}.")
         return Vertex(f"{prefix}{column}", database, base)
     if name[: len(prefix)].lower() == prefix.lower():
@@ -221,8 +221,8 @@ def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[
 def _location(
     record: Mapping[str, Any], text: str, edges: tuple[Edge, ...], problems: list[str]
 ) -> tuple[str, str, str] | None:
-    """Return (database, table, URI) of the table created at ``tableLocation``: the only target, or the table that the text
-    names with its database. None if there is no such table.
+    """Return (database, table, URI) of the table created at ``tableLocation``. The table is the only target, or the
+    table that the text names with its database. Return None if there is no such table.
     """
     uri = without_credentials(text_of(record, "tableLocation"))
     if not uri:

@@ -1,4 +1,6 @@
-"""Rules over the index, in the order in which they run. The pipeline flags deletions before them; purge is separate."""
+"""Rules over the index, in the order in which they run. The pipeline flags deletions before these rules; purge is
+separate.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from linker.resolve_views import resolve_views
 from navlin.index.inheritance import note_due
 
 Rule = Callable[[Linking], int]
-"""A function that makes the changes due in the index as last committed, and returns the number of changed documents."""
+"""A function that makes the changes that are due after the last commit. It returns the number of changed documents."""
 
 RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
@@ -29,7 +31,7 @@ def link(linking: Linking) -> dict[str, int]:
     """Run the rules in order and return rule name → number of changed documents. Linking again changes nothing.
 
     The runs' writes must have been committed (a soft commit will do). The rules' writes are visible when this returns,
-    and durable after the caller's hard commit. Tag inheritance over the relations of these runs is noted as due.
+    and durable after the caller's hard commit. The relations of these runs are recorded as due for tag inheritance.
     """
     changed: dict[str, int] = {}
     for rule in RULES:

@@ -1,11 +1,12 @@
 """Relate each path that has flows to the table whose location contains the path.
 
-Metastores state the locations of tables and partitions, and engines name paths. A path that is an end of a flow and is
-deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains it,
-compared by component and within one file system. The relation is ``inferred`` if more than ``k=v`` directories are in
-between. The ends of flows are never rewritten, because lineage walks through these relations.
+Metastores state the locations of tables and partitions, whereas engines name paths. A path that is an end of a flow
+and is deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains
+it, compared by component and within one file system. The relation is ``inferred`` if any component of the path below
+the location is not of the form ``k=v``. The ends of flows are never rewritten, because lineage queries follow these
+relations.
 
-The relations are a function of the present live flows and locations. If a location moves to another table, or the last
+The relations depend only on the current live flows and locations. If a location moves to another table, or the last
 flow of a path is deleted, relations that no longer hold are removed, not flagged: a flag would depend on the order of
 events, and relinking everything could not give the same result.
 """
@@ -42,7 +43,7 @@ _LIVE_PATH_FLOWS = replace(PATH_FLOWS, deleted=False)
 
 
 def add_locations(linking: Linking) -> int:
-    """Add, correct and remove the relations between tables and paths. Return the number of changed relations."""
+    """Add, correct and remove the relations between tables and paths. Return the number of changes."""
     if linking.everything:
         # The first pass covers every path that has flows, the second the paths that no longer have any.
         changed = sum(linking.each_range(partial(_flows_range, linking.for_task), linking.ranges))
@@ -56,7 +57,7 @@ def locate(linking: Linking, paths: Iterable[End]) -> int:
     """Update the linker's relations to these paths to match the index. Return the number of changed relations.
 
     Changes are committed and checked again, until nothing changes: another run may have moved a location in between,
-    and of two concurrent runs, the one that reads later sees the other's changes.
+    and of two concurrent runs, the one that reads later sees the changes of both.
     """
     changed = 0
     for batch in in_batches(_without_repetition(paths), PATHS_A_BATCH):
@@ -76,7 +77,7 @@ def locate(linking: Linking, paths: Iterable[End]) -> int:
 
 
 def _without_repetition(paths: Iterable[End]) -> Iterator[End]:
-    """Yield the paths without recent repetitions, because flows of the same path are usually adjacent."""
+    """Yield the paths, skipping most repetitions. Flows of the same path are usually adjacent."""
     seen: dict[str, str] = {}
     for path in paths:
         if seen.get(path.id) != path.type:
@@ -87,7 +88,9 @@ def _without_repetition(paths: Iterable[End]) -> Iterator[End]:
 
 
 def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int]:
-    """Return the ids of the paths with a change or a needed retry, and the number of relations written or removed."""
+    """Return the ids of the paths to check again, and the number of relations written or removed. A path is checked
+    again if it has a change or a conflict.
+    """
     graph = linking.graph
     # Read stored relations first: they reflect an older state than the locations and flows read next.
     stored = {relation.id: relation for relation in graph.relations(ADDED, of=paths, sides=(2,))}
@@ -95,7 +98,7 @@ def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int
     located = locations_above(graph, paths.values())
     wanted: dict[str, StoredRelation] = {}
     for path in paths.values():
-        # FILE is more precise: it is not given up if another record only saw a path.
+        # FILE is more precise, so it stays even if another record only says that this is a path.
         known = path._replace(type="FILE") if types.get(path.id) == "FILE" else path
         wanted.update(wanted_relations(known, located))
     concerned = {relation.ep2.id for relation in chain(stored.values(), wanted.values())}
@@ -109,9 +112,10 @@ def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int
 
 
 def _concerned(linking: Linking) -> Iterator[End]:
-    """Yield the paths that may now belong to another table because of a run's writes: new and withdrawn locations, and
-    dropped and restored tables and partitions. The paths are found from these writes or from all flows of paths,
-    whichever are fewer."""
+    """Yield the paths that may now belong to another table because of this run's writes. These writes are new and
+    withdrawn locations, and dropped and restored tables and partitions. The search starts from these writes or from
+    all flows of paths, whichever are fewer.
+    """
     graph = linking.graph
     locations = replace(LOCATIONS, runs=linking.runs)
     tables = EntityFilter(types=("TABLE", "PARTITION"), runs=linking.runs)
@@ -121,7 +125,7 @@ def _concerned(linking: Linking) -> Iterator[End]:
         yield from chain.from_iterable(map(path_ends, graph.relations(_LIVE_PATH_FLOWS)))
     elif written and flows:
         for stated in in_batches(graph.relations(locations), PATHS_A_BATCH):
-            # Hints from other sources no longer count once the table's own source states a location.
+            # Locations from other sources no longer count once the table's own source states one.
             tables_stated = sorted({relation.ep1.id for relation in stated})
             yield from _lying_in(linking, chain(stated, locations_of(graph, tables_stated)))
         for entities in in_batches(graph.entities(tables), PATHS_A_BATCH):

@@ -1,9 +1,10 @@
 """Merge an operation that a program referred to by its text into the operation that the source reports.
 
-The id of an operation depends on its inputs and outputs as well, so it cannot be computed from the text alone. Until
-the source reports an operation with that text, data that programs send about it are kept under an id derived from the
-text. Then user-written fields and the programs' own relations are moved. If several operations have the same text (in
-two databases), the first is chosen, as for a reference to an existing one.
+The id of an operation cannot be computed from the text alone, because it also depends on inputs and outputs. Until the
+source reports an operation with that text, data that programs send about the operation are stored under an id derived
+from the text. As soon as the source reports it, the user-written fields and the programs' relations are moved to it.
+If several operations have the same text (in two databases), the first is chosen. The same choice applies to references
+to existing operations.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _AWAITED = EntityFilter(("OPERATION",), awaited=True)
 
 
 def adopt_operations(linking: Linking) -> int:
-    """Merge awaited operations into those that have arrived. Return the number of merged operations."""
+    """Merge placeholder operations into those that have arrived. Return the number of merged operations."""
     graph = linking.graph
     if not graph.count_entities(_AWAITED):
         return 0
@@ -38,7 +39,8 @@ def adopt_operations(linking: Linking) -> int:
     for awaited in list(graph.entities(_AWAITED, fields=VIEW)):
         if not awaited.text or awaited.source_id not in known:
             continue
-        # Any source of the same type and cluster may report it: for a Hive statement, clients name the metastore.
+        # Any source of the same type and cluster may report the operation: for a Hive statement, clients name the
+        # metastore.
         named = known[awaited.source_id]
         others = sorted(set(alike[named.type, named.cluster]) - {named.id})
         sources = [*([named.id] if named.id in arrived else []), *others]

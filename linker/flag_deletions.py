@@ -1,4 +1,6 @@
-"""Flag as deleted the relations that reconciling found to be gone. Nothing is removed here; purge does that later."""
+"""Flag relations as deleted if reconciliation found that they no longer exist. Nothing is removed; purge does that
+later.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ CATALOGUED_TYPES: Final = frozenset(
 
 
 def flag_relations(graph: Graph, gone: Mapping[str, int], stamp: Stamp) -> int:
-    """Flag as deleted the relations whose statement was withdrawn, and return the number flagged. Must be called after
+    """Flag as deleted the relations whose statement was withdrawn. Return the number flagged. Must be called after
     deleted entities were flagged.
 
-    ``gone`` maps relation ids to the time of the withdrawal (epoch ms). A relation of an entity that is itself deleted
-    is not flagged, because the location of a dropped table is history, not an error.
+    ``gone`` maps relation ids to the time of the withdrawal (epoch ms). A relation of a deleted entity is not flagged,
+    because the location of a dropped table is history, not an error.
     """
     history = _of_deleted_ends(graph, gone)
     return graph.flag_relations({each: as_of for each, as_of in gone.items() if each not in history}, stamp)

@@ -1,9 +1,10 @@
-"""Record the last read by purged executions, with time and user, on the entities that were read.
+"""Keep the time and user of the last read when executions are purged, by recording them on the entities that were
+read.
 
-The last read is stored in the document of the table or path, and survives re-extraction, renames and a restore. The
-entity read may not be in the index. A read of a column counts for the table; a read of a deleted path is recorded on
-the nearest existing directory, as a read of something below it. Only the later of two reads is written, so a table that
-was read a million times is written only a few times.
+The last read is stored in the document of the table or path, and survives re-extraction, renames and a restore. An
+entity that was read may be missing from the index. A read of a column counts for the table; a read of a deleted path
+is recorded on the nearest existing directory, as a read of something below it. An entity is written only if the new
+read is later than the recorded one, so a table that was read a million times is written only a few times.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _READ_BY: Final = RelationFilter(types=FLOWS, deleted=False, ep2_types=("OPERATI
 
 def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bool = False) -> None:
     """Record the last read on all inputs of operations. ``read`` maps operation ids to the last read among the purged
-    data. With ``by_record``, the record that states a flow counts as a read itself, at its own time."""
+    data. With ``by_record``, the record of a flow also counts as a read, at the time of the record.
+    """
     ends: dict[tuple[str, str, str], LastRead] = {}
     for operation, flow in _inputs(linking.graph, read, columns=by_record):
         if flow.ep1.type in OPERATION_TYPES:
@@ -41,8 +43,9 @@ def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bo
 
 
 def leave_reads_above(linking: Linking, paths: Iterable[str]) -> None:
-    """Move the last reads of files and directories that are about to be removed to the nearest remaining directories
-    above them. ``paths`` are entity ids."""
+    """Move the last reads of files and directories that are about to be removed to the nearest remaining ancestors.
+    ``paths`` are entity ids.
+    """
     entities = linking.graph.entities_now(paths, LAST_READ)
     going = {
         each.path: _beneath(each.last_read) for each in entities.values() if each.path and any(each.last_read)
@@ -57,8 +60,10 @@ def _beneath(read: LastRead) -> LastRead:
 def _inputs(
     graph: Graph, operations: Iterable[str], *, columns: bool
 ) -> Iterator[tuple[str, StoredRelation]]:
-    """Yield (operation id, flow) for each flow into an operation. Without ``columns``, column flows are read only for
-    operations without a flow from a table or path; for the others, they concern columns of the same tables."""
+    """Yield (operation id, flow) for each flow into an operation. With ``columns``, column flows are included for all
+    operations. Otherwise they are included only for operations without a flow from a table or path, because they would
+    concern the same tables.
+    """
     ids = list(operations)
     with_flows = set()
     for flow in graph.relations(_READ_BY, of=ids, sides=(2,)):
@@ -73,7 +78,7 @@ def _inputs(
 
 
 def _leave(linking: Linking, ends: Mapping[tuple[str, str, str], LastRead]) -> None:
-    """Record reads on entities. ``ends`` maps (id, name, type) of each input to the last read."""
+    """Record reads on entities. ``ends`` maps the (id, name, type) of each input to the last read."""
     graph = linking.graph
     known = graph.entities_now({identity for identity, _, _ in ends}, CORE)
     left: dict[str, LastRead] = {}

@@ -1,4 +1,4 @@
-"""The arguments of every rule, and the division into ranges for rules that run over everything."""
+"""Arguments that every rule receives, and the division of the index into ranges for rules that process everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from navlin.index.stamp import Stamp
 
 RangeTask = Callable[[IdRange], int]
 """A function that does a rule's work on one range and returns the number of changed documents. Picklable, because it
-runs here or in a Spark task."""
+may run in a Spark task.
+"""
 EachRange = Callable[[RangeTask, Sequence[IdRange]], Iterable[int]]
 
 
@@ -26,10 +27,13 @@ def in_this_process(task: RangeTask, ranges: Sequence[IdRange]) -> Iterator[int]
 class Linking:
     """One pass of the linker.
 
-    ``run_id`` identifies this run and stamps its changes, so that later rules see the changes of earlier ones.
-    ``run_ids`` are all runs of the source since the last finished run; the documents stamped by these and by this run
-    are to be linked, and must have been committed. ``since_ms`` is the start of that last finished run (0: there was
-    none): entities that existed when the later runs wrote may have been removed since then. It is None if no run wrote.
+    ``run_id`` identifies this run. Its changes carry this id, so that later rules see the changes of earlier ones.
+    ``run_ids`` are all runs of the source since the last finished run. The pass links the documents that were written
+    in ``run_ids`` and in this run; they must have been committed.
+
+    ``since_ms`` is the start of that last finished run in epoch ms, 0 if there was none, or None if no run wrote
+    anything. Entities that existed when the later runs wrote may have been removed since then.
+
     With ``everything``, the rules process the whole index instead, divided into ``ranges`` that are processed by
     ``each_range``.
     """
@@ -49,12 +53,11 @@ class Linking:
 
     @property
     def stamp(self) -> Stamp:
-        """The stamp of this pass's changes."""
         return Stamp(self.run_id, self.now_ms)
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The ids of the runs whose documents are to be linked."""
+        """Ids of the runs whose documents are to be linked."""
         return tuple(dict.fromkeys((self.run_id, *self.run_ids)))
 
     @property
@@ -65,13 +68,13 @@ class Linking:
 
 @dataclass(frozen=True, slots=True)
 class LinkingTask:
-    """Parameters from which a range task makes its own `Linking`; small and picklable."""
+    """Parameters from which a task creates its `Linking`. Small and picklable."""
 
     address: SolrAddress
     stamp: Stamp
 
     @contextmanager
     def linking(self) -> Iterator[Linking]:
-        """Yield the task's own `Linking`, with its own connection."""
+        """Yield a `Linking` for this task, with its own connection."""
         with Solr(self.address) as solr:
             yield Linking(solr, self.stamp.now_ms, self.stamp.run_id, everything=True)

@@ -32,21 +32,22 @@ _FLOWS_AT = {
 def path_ends(relation: StoredRelation) -> Iterator[End]:
     """Return an iterator over the ends of a relation that are paths.
 
-    A path whose id does not follow from its name is skipped (the name is not UTF-8, or is truncated because it is
-    longer than the index keeps): its location is unknown.
+    A path is skipped if its id cannot be derived from its name, because then its location is unknown. Such a name is
+    not UTF-8, or was truncated to the index's limit.
     """
     return (path for side in BOTH if (path := path_end(relation, side)))
 
 
 def path_end(relation: StoredRelation, side: Side) -> End | None:
-    """Return one end of a relation if it is a path whose id follows from its name, else None."""
+    """Return one end of a relation if it is a path whose id can be derived from its name, else None."""
     end = relation.end(side)
     return end if end.type in PATHS and identify(end.source_id, end.name) == end.id else None
 
 
 class Located(NamedTuple):
-    """Directory id → relations stating that tables or partitions are located there: existing tables in ``live``,
-    dropped ones in ``past``."""
+    """Locations by table status. Each mapping is directory id → relations that state the location of a table or
+    partition; ``live`` is for existing tables, ``past`` for dropped ones.
+    """
 
     live: dict[str, list[StoredRelation]]
     past: dict[str, list[StoredRelation]]
@@ -55,8 +56,8 @@ class Located(NamedTuple):
 def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
     """Return the locations at these paths and at all directories that contain them.
 
-    A table's own source knows the location best: if that source has ever stated one, hints from other sources (an
-    engine that met the table in a query) do not count, even after the table is dropped.
+    A table's own source knows the location best. If that source has ever stated one, hints from other sources, such as
+    an engine that saw the table in a query, do not count, even after the table is dropped.
     """
     directories = {identify(path.source_id, up) for path in paths for up in upward(path.name)}
     stated = list(graph.relations(LIVE_LOCATIONS, of=sorted(directories), sides=(2,)))
@@ -82,11 +83,11 @@ def locations_of(graph: Graph, table_ids: Iterable[str]) -> Iterator[StoredRelat
 
 
 def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
-    """Return the relations that the linker should have to one path, by id: LOGICAL_PHYSICAL from every table or
-    partition at the longest location that contains the path. There are none if the path is itself a location, because
-    the extractors have stated those relations.
+    """Return id → relation for the relations that the linker should add to one path. There is one LOGICAL_PHYSICAL
+    relation from every table or partition at the longest location that contains the path. There are none if the path
+    is itself a location, because the extractors have already stated those relations.
 
-    A dropped table keeps the flows through its location until an existing table contains the path.
+    Flows through the location of a dropped table belong to that table until an existing table contains the path.
     """
     for locations in located:
         for location in upward(path.name):
@@ -97,8 +98,8 @@ def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
 
 
 def _from_each(stated: Iterable[StoredRelation], path: End, location: str) -> dict[str, StoredRelation]:
-    # If several relations locate the same table, the one with the smallest id names it, so that every pass gives the
-    # same.
+    # If several relations locate the same table, take its end from the relation with the smallest id, so that every
+    # pass gives the same result.
     by_table = {each.ep1.id: each.ep1 for each in sorted(stated, key=lambda each: each.id, reverse=True)}
     added = (
         StoredRelation.by_rule(

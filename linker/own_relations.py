@@ -1,4 +1,4 @@
-"""Update the linker's own relations in the index to match the wanted ones."""
+"""Bring the linker's own relations in the index in line with the wanted ones."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from navlin.index.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 Relations = Mapping[str, StoredRelation]
-"""Relations by id."""
+"""Relation id → relation."""
 
 
 def replace_relations(linking: Linking, stored: Relations, wanted: Relations) -> tuple[set[str], int]:
     """Remove stored relations that are not wanted, and write new and changed ones, linked or unlinked depending on
     their ends.
 
-    Return the ids of relations with a change or a needed retry, and the number of changes.
+    Return the ids of the relations to check again, because of a change or a conflict, and the number of changes.
     """
     graph, stamp = linking.graph, linking.stamp
     surplus = {identity: stored[identity].version for identity in stored.keys() - wanted.keys()}

@@ -1,12 +1,12 @@
 """Flag reports as deleted if the engine recorded the executions itself.
 
-Spark with OpenLineage's agent reports each SQL execution twice: in the event log, and through the agent. Two executions
-are the same if the application and the start time, or the application and the end time, are equal to the millisecond,
-because the agent takes both times from the log's events. A reported execution that ran within a recorded one is the
-same as well: the event log counts it as a part of the recorded one.
+Spark with OpenLineage's agent reports each SQL execution twice: in the event log, and through the agent. Two records
+describe the same execution if the application and the start time, or the application and the end time, are equal to
+the millisecond, because the agent takes both times from the log's events. A report of an execution that ran within a
+recorded one is also a duplicate, because the event log counts that execution as part of the recorded one.
 
-The engine's record counts. The additional report is flagged deleted: the execution, and the operation with its
-sub-operations and flows once all of its executions are flagged. The report is kept if it says what was written and the
+The engine's record takes precedence. The reported execution is flagged deleted, and so is the reported operation, with
+its sub-operations and flows, once all of its executions are flagged. The report is kept if it names outputs and the
 engine's record does not.
 """
 
@@ -45,7 +45,7 @@ def prefer_engines(linking: Linking) -> int:
 
 
 def _applications(linking: Linking) -> Iterator[str]:
-    """Yield, each once, the applications with executions written by the runs or, with ``everything``, with reports."""
+    """Yield each application once that has executions written by the runs or, with ``everything``, that has reports."""
     runs = () if linking.everything else linking.runs
     where = EntityFilter(EXECUTIONS, deleted=False, runs=runs, reported=True if linking.everything else None)
     found = (each.application for each in linking.graph.entities(where, fields=EXECUTED))
@@ -59,7 +59,7 @@ def _of_applications(linking: Linking, applications: Collection[str]) -> int:
     for each in linking.graph.entities(where, fields=EXECUTED):
         if each.reported:
             reported.append(each)
-        elif each.source_type == SPARK:  # YARN has the application as a whole, with the same id
+        elif each.source_type == SPARK:  # YARN records the whole application under the same id
             recorded |= dict.fromkeys(_moments(each), each)
     engines = list({each.id: each for each in recorded.values()}.values())
     of_engine = {
@@ -82,7 +82,8 @@ def _of_applications(linking: Linking, applications: Collection[str]) -> int:
 
 def _within(report: StoredEntity, engine: StoredEntity) -> bool:
     """Whether a reported SQL execution ran within a recorded one of the same application, so that the event log counts
-    it as a part of the recorded one."""
+    it as part of the recorded one.
+    """
     return (
         report.operation_type == "SQL_JOB"
         and report.application == engine.application
@@ -98,15 +99,16 @@ def _operations(linking: Linking, executions: Iterable[str]) -> dict[str, str]:
 
 
 def _moments(execution: StoredEntity) -> Iterator[tuple[str, str, int]]:
-    """Yield the keys by which an execution may be recognized: (application, ``started`` or ``ended``, epoch ms)."""
+    """Yield the keys that identify an execution: (application, ``started`` or ``ended``, epoch ms)."""
     for name, at_ms in (("started", execution.started_ms), ("ended", execution.ended_ms)):
         if at_ms:
             yield execution.application, name, at_ms
 
 
 def _flag(linking: Linking, doubles: Mapping[str, str]) -> int:
-    """Flag these executions deleted, and each of their operations that has no other execution. ``doubles`` maps
-    execution ids to operation ids. Return the number of changed documents."""
+    """Flag these executions deleted, and each operation that has no other execution. ``doubles`` maps execution ids to
+    operation ids. Return the number of changed documents.
+    """
     graph = linking.graph
     operations = set(doubles.values()) - {""}
     instances = graph.relations(_INSTANCES, of=sorted(operations), sides=(1,), fields=ENDS)

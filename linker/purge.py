@@ -1,8 +1,8 @@
 """Purge: remove old data while everything else continues to run.
 
 The rules are in `linker.purge_rules`. Candidates are read in the order of their ids. Each batch is recorded before its
-first removal, and its result when it is done, so that a purge interrupted at any point continues from there, with its
-original threshold.
+first removal, and its result afterwards. An interrupted purge therefore continues at that point, with its original
+threshold.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Tally:
     kept_examples: dict[str, list[str]] = field(default_factory=dict)
 
     def keep(self, reason: str, names: Collection[str]) -> None:
-        """Count candidates that a rule keeps."""
+        """Count candidates that are kept for a reason."""
         if names:
             self.kept[reason] = self.kept.get(reason, 0) + len(names)
             shown = self.kept_examples.setdefault(reason, [])
@@ -87,9 +87,9 @@ class NeverReport:
 class PurgeReport:
     """Result of a purge, or its forecast.
 
-    ``status``: finished, stopped (on request; the next one continues), leased (another purge is running: this one was
-    ignored), or held (a person must decide). ``note`` is an explanation for people. ``rejects`` is the number of
-    rejects forgotten because they were last seen before ``before_ms``.
+    ``status``: finished, stopped (on request; the next one continues), leased (ignored because another purge is
+    running), or held (a person must decide). ``note`` explains the status to users. ``rejects`` is the number of
+    rejects removed because they were last seen before ``before_ms``.
     """
 
     before_ms: int
@@ -120,8 +120,8 @@ def purge(
 
     An unfinished purge is continued instead, with the threshold and the rules it began with. ``clock`` returns epoch
     ms; ``holder``, ``lives`` and ``lease_s`` are as for `lease`. ``stop`` is checked between batches. A dry run writes
-    nothing at all. An implausible purge is held; ``accepted`` is the number of candidates that a person has accepted,
-    as counted by `linker.purge_doubt`.
+    nothing at all. An implausible purge is held for confirmation; ``accepted`` is the number of candidates that a
+    person has confirmed, as counted by `linker.purge_doubt`.
     """
     if dry_run:
         return _dry_run(solr, before_ms, clock(), deleted_files=deleted_files, batch=batch, accepted=accepted)
@@ -159,11 +159,11 @@ def _purge(
             Graph(solr), before_ms, clock(), deleted_files=deleted_files, accepted=accepted
         ).note:
             return PurgeReport(before_ms, HELD, dry_run=False, note=doubt)
-        # Before the first removal: a re-extraction meanwhile must not write purged data again.
+        # Recorded before the first removal, because a concurrent re-extraction must not write purged data again.
         remember_purged_before(solr, before_ms)
     rejects = 0
     try:
-        # Saved before anything else, so that Solr refuses any later record of a purge that has lost the lease.
+        # Saved before anything else, so that Solr refuses later records of a purge that has lost the lease.
         run = _Run(solr, save_purge(solr, record), batch, held.check)
         finished = all(run.rule(rule, stop) for rule in _due(record))
         if finished:
@@ -182,21 +182,21 @@ def _purge(
 
 
 def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
-    """Yield the current rule of a record and those after it."""
+    """Yield the record's current rule and all later rules."""
     names = [rule.name for rule in PURGE_RULES]
     first = names.index(record.rule) if record.rule else 0
     return (rule for rule in PURGE_RULES[first:] if record.ours or not rule.ours)
 
 
 class _Run:
-    """One process's work on a purge; ``record`` is the progress as last saved."""
+    """Work of one process on a purge. ``record`` is the last saved progress."""
 
     def __init__(self, solr: Solr, record: PurgeRecord, batch: int, check: Callable[[], None]) -> None:
         self.solr, self.record, self.batch, self.check = solr, record, batch, check
         self.linking = Linking(solr, record.started_ms, record.run_id)
 
     def rule(self, rule: PurgeRule, stop: Callable[[], bool]) -> bool:
-        """Do the rest of one rule. Return whether it finished."""
+        """Process the remaining candidates of one rule. Return whether the rule finished."""
         tally = Tally(**self.record.tallies.get(rule.name, {}))
         if self.record.rule != rule.name:
             self._save(rule=rule.name, after="", pending={})
@@ -233,8 +233,7 @@ class _Run:
         self._save(pending={}, after=after, tallies={**self.record.tallies, rule.name: asdict(tally)})
 
     def _show(self) -> None:
-        # No rule needs to see removals, and a new searcher has cold caches, so searchers are reopened only
-        # occasionally.
+        # Reopen searchers only occasionally: no rule needs to see removals, and a new searcher has cold caches.
         self.linking.graph.commit()
 
     def _save(self, **changed: Any) -> None:
@@ -251,7 +250,7 @@ def _candidates(
 def _examine(
     linking: Linking, rule: PurgeRule, candidates: Sequence[StoredEntity], before_ms: int, tally: Tally
 ) -> Batch:
-    """Count the candidates that stay, each under the first reason that applies, and prepare the batch of the others."""
+    """Count the candidates to keep, each under the first reason that applies, and prepare a batch of the rest."""
     going, staying = {each.id: each for each in candidates}, []
     tally.candidates += len(going)
     for keep in rule.keeps:

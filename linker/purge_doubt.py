@@ -11,14 +11,13 @@ from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 
 LEAST: Final = 1_000
-"""Up to this many candidates of one rule, their share is not checked. The clock is always checked."""
+"""Maximum number of candidates of one rule for which their share is not checked. The clock is always checked."""
 SHARE: Final = 0.5
-"""Maximum plausible share of the executions, operations, files or directories; more would be half of the history at
-once."""
+"""Maximum plausible share of the executions, operations, files or directories to remove at once."""
 QUIET_MS: Final = 14 * 86_400_000
-"""If no source has reported anything newer than this, this machine's clock may be wrong."""
+"""Maximum age of the newest time reported by any source. If it is older, this machine's clock may be wrong."""
 AHEAD_MS: Final = 86_400_000
-"""A reported time further ahead is an error of the source, and says nothing about this machine's clock."""
+"""A time further ahead of this machine's clock is an error of the source, and says nothing about this clock."""
 _ALL: Final = {
     "directories": EntityFilter(types=("DIRECTORY",)),
     "files": EntityFilter(types=("FILE",)),
@@ -30,7 +29,8 @@ _ALL: Final = {
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """Reasons to hold a purge, and the number of ``candidates`` older than ``before_ms`` (epoch ms) that a person has
-    to accept. Without reasons, the purge is not held."""
+    to accept. The purge is held only if there are reasons.
+    """
 
     reasons: tuple[str, ...]
     candidates: int
@@ -41,7 +41,8 @@ class Doubt:
         """Sentence that explains a held purge; "" if the purge is not held."""
         if not self.reasons:
             return ""
-        # A date begins earlier than a daily purge's threshold on that day, so no more is removed than was counted.
+        # The command names a date. It begins before a daily purge's threshold on that day, so no more is removed than
+        # was counted.
         before = f"{datetime.fromtimestamp(self.before_ms / 1000).astimezone():%Y-%m-%d}"
         accept = f"if that is right: navlin purge --before {before} --accept {self.candidates}"
         return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
@@ -50,8 +51,9 @@ class Doubt:
 def purge_doubt(
     graph: Graph, before_ms: int, now_ms: int, *, deleted_files: bool, accepted: int = 0
 ) -> Doubt:
-    """Count the candidates of the rules, and give reasons for doubt unless a person has ``accepted`` at least as
-    many."""
+    """Count the candidates of the rules and return the reasons for doubt. There are none if a person has ``accepted``
+    at least as many candidates.
+    """
     reasons, candidates = [], 0
     for rule in PURGE_RULES:
         if rule.ours and not deleted_files:

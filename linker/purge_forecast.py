@@ -1,4 +1,4 @@
-"""Number of relations that a purge would remove, for a dry run. Changes nothing."""
+"""Count the relations that a purge would remove, for a dry run. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _CONTAINS: Final = RelationFilter(types=(RelationType.PARENT_CHILD,))
 
 
 def of_directories(graph: Graph, batch: Batch, before_ms: int) -> int:
-    """Count PARENT_CHILD from these directories to their content, and PARENT_CHILD to the directories themselves unless
-    the parent loses all of its content anyway."""
+    """Count the PARENT_CHILD relations from these directories to their content, and those to the directories
+    themselves except from a parent that loses all of its content anyway.
+    """
     emptied = [*batch.versions, *batch.kept]
     return _count(graph, emptied, _CONTAINS, (1,)) + of_files(graph, batch, before_ms)
 
 
 def of_files(graph: Graph, batch: Batch, before_ms: int) -> int:
-    """Count PARENT_CHILD to these files, except from a parent that loses all of its content anyway."""
+    """Count the PARENT_CHILD relations to these files, except from a parent that loses all of its content anyway."""
     emptied = EntityFilter(types=("DIRECTORY",), deleted_before_ms=before_ms)
     relations = graph.relations(_CONTAINS, of=batch.versions, sides=(2,), fields=ENDS)
     count = 0

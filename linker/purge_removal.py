@@ -1,9 +1,11 @@
-"""Removal of each kind of entity, by id and version; entities changed meanwhile stay.
+"""Remove each kind of entity, by id and version. Entities that have changed meanwhile stay.
 
-Everything here may be interrupted at any point and called again with the same `Batch`: entities already gone count as
-removed, entities written since then as come back. Entities are removed before their relations. In the opposite order,
-an entity that comes back in between would find its relations gone, and nothing would write them again; in this order,
-an interrupted batch leaves relations without an end, and the batch, which was recorded first, names the entities.
+Everything here may be interrupted at any point and called again with the same `Batch`. Entities that are already gone
+count as removed; entities written since then count as come back.
+
+Entities are removed before their relations. In the opposite order, an entity that comes back in between would have
+lost its relations for good, because nothing would write them again. In this order, an interrupted batch leaves
+relations without an end; the batch, which was recorded first, names the missing entities.
 """
 
 from __future__ import annotations
@@ -36,22 +38,24 @@ class Batch:
     """The next removals, as plain JSON, recorded before the first removal.
 
     ``versions`` are the entities to remove, ``kept`` those that stay but lose their content; both map ids to the
-    ``_version_`` that was read. ``executions`` and ``operations`` are the data that operations keep about their
-    executions. ``paths`` are paths whose flows are removed, as (id, path, type, source id, source type).
+    ``_version_`` that was read. ``executions`` and ``operations`` hold the execution summaries for the operations.
+    ``paths`` are the paths whose flows are removed, each as (id, path, type, source id, source type).
     """
 
     versions: Mapping[str, int]
     kept: Mapping[str, int] = field(default_factory=dict)
     executions: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
-    """Execution id → (operation id, time of the execution (epoch ms), user)"""
+    """Execution id → (operation id, time of the execution (epoch ms), user)."""
     operations: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)
-    """Operation id → the data before this batch: (number of executions, last execution (epoch ms), its user)"""
+    """Operation id → the summary before this batch: (number of executions, last execution (epoch ms), user of the last
+    execution).
+    """
     paths: tuple[tuple[str, str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Result of a batch. ``came_back`` are the ids of entities that stay because they were written meanwhile."""
+    """Result of a batch. ``came_back`` holds the ids of entities that were kept because they were written meanwhile."""
 
     entities: int
     relations: int
@@ -61,14 +65,15 @@ class Removed:
 
 Entities = Sequence[StoredEntity]
 Prepare = Callable[[Linking, Entities, Entities], Batch]
-"""(linking, entities to remove, entities that stay) → the batch. Changes nothing."""
+"""(linking, entities to remove, entities that stay) → batch. Changes nothing."""
 Remove = Callable[[Linking, Batch, int, Callable[[Batch], None]], Removed]
-"""(linking, batch, threshold, a function that records a grown batch) → the batch's result."""
+"""(linking, batch, threshold in epoch ms, callback that records an extended batch) → result."""
 
 
 def _remove_entities(linking: Linking, versions: Mapping[str, int]) -> tuple[list[str], tuple[str, ...]]:
-    """Remove entities that have not changed since they were read. Return the ids that are gone now, and the ids of
-    entities that came back."""
+    """Remove entities that have not changed since they were read. Return the removed ids, and the ids of entities that
+    came back.
+    """
     stayed = linking.graph.remove_entities(versions, linking.stamp)
     came_back = linking.graph.present_now(sorted(stayed)) if stayed else set()
     return [each for each in versions if each not in came_back], tuple(sorted(came_back))
@@ -90,18 +95,19 @@ def _versions(entities: Iterable[StoredEntity]) -> dict[str, int]:
 
 
 def prepare_directories(_: Linking, going: Entities, staying: Entities) -> Batch:
-    """Prepare directories: those that have to stay themselves lose their content as well."""
+    """Prepare a batch of directories. Directories that stay lose their content as well."""
     return Batch(_versions(going), kept=_versions(staying))
 
 
 def prepare_files(_: Linking, going: Entities, __: Entities) -> Batch:
-    """Prepare files, for which only the versions are needed."""
+    """Prepare a batch of files, which needs only the versions."""
     return Batch(_versions(going))
 
 
 def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Remove files and directories with their PARENT_CHILD, and unlink other relations to them. Last reads of the
-    removed paths are recorded on the directories above."""
+    """Remove files and directories with their PARENT_CHILD relations, and unlink other relations to them. Record last
+    reads of the removed paths on the remaining ancestors.
+    """
     graph = linking.graph
     leave_reads_above(linking, batch.versions)
     gone, came_back = _remove_entities(linking, batch.versions)
@@ -120,7 +126,9 @@ def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], N
 
 
 def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
-    """Collect each execution's operation, and each operation's data so far."""
+    """Prepare a batch of executions. Collect the operation of each execution, and the execution summary of each
+    operation.
+    """
     by_id = {execution.id: execution for execution in going}
     instances = linking.graph.relations(_INSTANCES, of=by_id, sides=(2,), fields=ENDS)
     executions = {
@@ -136,8 +144,9 @@ def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
 
 
 def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Record a summary of the executions on their operations and the last reads on the operations' inputs, then remove
-    the executions with all their relations."""
+    """Record a summary of the executions on their operations and the last reads on the operations' inputs. Then remove
+    the executions with all their relations.
+    """
     graph = linking.graph
     there = graph.entities_now(batch.versions, PURGE)
     changed = {each for each, now in there.items() if now.version != batch.versions[each]}
@@ -155,8 +164,9 @@ def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batc
 
 
 def _last_of_each(batch: Batch) -> dict[str, LastRead]:
-    """Return operation id → last of the removed executions. One that came back meanwhile counts as well, because it did
-    run."""
+    """Return operation id → time and user of the last removed execution. An execution that came back meanwhile counts
+    as well, because it did run.
+    """
     last: dict[str, LastRead] = {}
     for operation, executed_ms, principal in batch.executions.values():
         last[operation] = last.get(operation, LastRead()).or_later(LastRead(executed_ms, principal))
@@ -182,8 +192,9 @@ def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
 
 
 def prepare_operations(_: Linking, going: Entities, __: Entities) -> Batch:
-    """Prepare operations. Sub-operations and relations are looked up after the removal, because none can be added
-    then."""
+    """Prepare a batch of operations. Sub-operations and relations are looked up after the removal, because none can be
+    added then.
+    """
     return Batch(_versions(going))
 
 
@@ -192,9 +203,8 @@ def remove_operations(
 ) -> Removed:
     """Remove operations with their sub-operations and all their relations.
 
-    An execution that arrives meanwhile does not change its operation's document, so an operation is restored if an
-    execution appears after the removal. For operations without any known execution, their own record counts as the last
-    read.
+    An operation is restored if an execution appears after the removal, because the arrival of an execution does not
+    change its operation's document. If an operation has no known execution, its own record counts as the last read.
     """
     graph = linking.graph
     whole = graph.entities_now(batch.versions, WHOLE)
@@ -218,7 +228,7 @@ def remove_operations(
     removed = _remove_relations(linking, relations.values())
     unlinked = unlink(linking, ids, Reason.PURGED) if removed < len(relations) else 0
     graph.commit(entities=False)
-    # A path without any flow left belongs to no table, so the linker's relation to it is removed as well.
+    # A path without a remaining flow belongs to no table, so the linker's relation to it is removed as well.
     locate(linking, paths)
     return Removed(len(gone), removed, unlinked, tuple(sorted(chain(came_back, needed))))
 

@@ -1,7 +1,7 @@
 """The purge rules as data: candidates, reasons to keep them, and kinds that are never removed.
 
-Five are Cloudera Navigator's, from its documentation of purge: three remove, two protect. The sixth, for files, is
-navlin's own, and can be switched off.
+Five rules come from Cloudera Navigator's documentation of purge: three remove data and two protect it. The sixth, for
+files, is navlin's own and can be switched off.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Aged = Callable[[int], EntityFilter]
-"""Threshold (epoch ms) → filter for entities older than that."""
+"""Threshold (epoch ms) → filter for entities older than the threshold."""
 Check = Callable[[Graph, Sequence[StoredEntity], int], set[str]]
-"""(graph, candidates, threshold) → ids of the candidates that stay."""
+"""(graph, candidates, threshold in epoch ms) → ids of the candidates to keep."""
 
 
 def _deleted_before(*types: str) -> Aged:
@@ -33,8 +33,6 @@ def _deleted_before(*types: str) -> Aged:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A reason to keep a candidate."""
-
     name: str
     what: str
     check: Check
@@ -68,7 +66,7 @@ def _executed_since(graph: Graph, operations: Sequence[StoredEntity], before_ms:
 
 
 def operations_with_output(graph: Graph, ids: Sequence[str]) -> set[str]:
-    """Return the ids of those operations that produce something, at table or column level."""
+    """Return the ids of the operations that produce something, at table or column level."""
     flows = RelationFilter(types=(RelationType.DATA_FLOW,), deleted=False)
     found = graph.ends_among(ids, replace(flows, but_ep2_types=("SUB_OPERATION",)), (1,))
     # Column-level output counts as well, because a record may have only columns.
@@ -77,7 +75,7 @@ def operations_with_output(graph: Graph, ids: Sequence[str]) -> set[str]:
 
 
 def operations_executed_since(graph: Graph, ids: Collection[str], before_ms: int) -> set[str]:
-    """Return the ids of those operations with an execution that is not older than the threshold."""
+    """Return the ids of the operations with an execution that is not older than the threshold."""
     instances = RelationFilter(types=(RelationType.INSTANCE_OF,))
     recent = EntityFilter(not_executed_before_ms=before_ms)
     found: set[str] = set()
@@ -117,7 +115,7 @@ EXECUTION_DESCRIBED: Final = Keep(
 HAS_OUTPUT: Final = Keep("has output", "operations that produce something are never removed", _has_output)
 EXECUTED_SINCE: Final = Keep("executed since", "it was executed after the date", _executed_since)
 CHANGED: Final = "changed meanwhile"
-"""Reason for entities written between being read and being removed: they stay, whatever the rule."""
+"""Reason for keeping entities written after they were read as candidates. It overrides every rule."""
 
 
 # -- The rules -----------------------------------------------------------------------------------------------------------
@@ -125,7 +123,7 @@ CHANGED: Final = "changed meanwhile"
 
 @dataclass(frozen=True, slots=True)
 class PurgeRule:
-    """One kind of entity that is removed: its candidates, and the reasons to keep one."""
+    """One kind of entity to remove, with the filter for candidates and the reasons to keep one."""
 
     name: str
     what: str
@@ -136,8 +134,9 @@ class PurgeRule:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """A kind of entity that is never removed: either no rule considers it, and ``aged`` filters those that are old
-    enough; or a rule's ``keep`` retains it."""
+    """A kind of entity that is never removed. Either no rule considers it, and ``aged`` selects those that are old
+    enough, or a rule's ``keep`` protects it.
+    """
 
     name: str
     what: str

@@ -1,17 +1,17 @@
-"""Link relations whose claimed ends are in the index, and unlink the others.
+"""Link relations whose claimed ends are in the index, and unlink all other relations.
 
-A relation with a claim is ``unlinked`` until every id that it claims is in the index; the relation contains the ids
-from the start. An entity that is flagged deleted counts as present: a relation to it is linked, and the reader decides
-whether to show it. An unlinked relation has a reason (`Reason`) with a time. An id is never guessed, so there are never
-two candidates.
+A relation contains the ids of its ends from the start. It is ``unlinked`` until every id that it claims is in the
+index. An entity that is flagged deleted counts as present: a relation to it is linked, and the query decides whether
+to show it. An unlinked relation has a reason (`Reason`) with a time. Ids are never guessed, so there is never more
+than one candidate.
 
-Links are looked for in both directions: new relations look for their ends, and arrived entities look for relations that
-wait for them. Each lookup starts from whichever side is smaller, after the commit of the data it queries. If two runs
-overlap, the one that committed later sees the other's writes.
+Links are looked for in both directions: new relations look for their ends, and arrived entities look for relations
+that wait for them. Each lookup starts from whichever side is smaller, after the commit of the data it queries. If two
+runs overlap, the one that commits later sees the writes of both.
 
-A new relation is written with its mark (`marked`), so that it is written only once if its ends exist already. The mark
-is determined before the commit, so the next pass checks unlinked relations again, as well as those that may have lost
-an end meanwhile.
+A new relation is already written as linked or unlinked (`marked`), so that it is written only once if its ends exist.
+That state is determined before the commit, so the next pass checks unlinked relations again, as well as relations that
+may have lost an end meanwhile.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from navlin.model.batches import in_batches
 
 WAITING = RelationFilter(unlinked=True)
 _UNLINKED = b'"unlinked":true'
-"""Part of the JSON of a relation that claims an end of a configured source."""
+"""Part of a relation's JSON if the relation claims an end in a configured source."""
 FEW_ARRIVALS = 1_000
-"""Maximum number of entities in one query. For up to this many it is not worth counting whether fewer relations
-wait."""
+"""Maximum number of entities in one query. Below this number, it is not worth counting whether fewer relations are
+waiting.
+"""
 FEW_REMOVALS = 1_000
 """Maximum number of removed entities to look up among the ends of the runs' relations; beyond it, all relations with a
 claimed end are checked."""
@@ -47,21 +48,22 @@ Reasons = Mapping[str, str | None]
 
 class Reason(StrEnum):
     """Reason why a relation is unlinked. If an end has not arrived yet, the reason names the source that has not
-    reported it: "not in HIVE-1 yet" (`not_yet`)."""
+    reported the end: "not in HIVE-1 yet" (`not_yet`).
+    """
 
     PURGED = "purged"
-    """The end existed, was flagged deleted for a long time, and was removed."""
+    """The end existed, was flagged deleted for a long time, and was purged."""
     FORGOTTEN = "forgotten"
-    """The end's source, or the part of the source that contained the end, is not configured any more, and the remaining
-    data were removed."""
+    """The end's source, or the relevant part of that source, is not configured any more, and its data were removed."""
     NOT_READ = "its source has not been read yet"
     NO_AUTHORITY = "no such authority"
-    """No source serves the claimed system, nor was the end granted."""
+    """No source serves the claimed system, and the end is not a placeholder."""
 
 
 _LASTING = frozenset({Reason.PURGED, Reason.FORGOTTEN})
-"""Reasons that stay until the end exists again, because a later pass cannot tell such an end from one that never
-existed."""
+"""Reasons that stay until the end exists again, because a later pass cannot distinguish a removed end from one that
+never existed.
+"""
 
 
 def not_yet(source_name: str) -> str:
@@ -70,7 +72,9 @@ def not_yet(source_name: str) -> str:
 
 
 def resolve_endpoints(linking: Linking) -> int:
-    """Link relations where possible, and give the others a reason. Return the number of changed relations."""
+    """Link relations where possible, and set the reason on all other relations. Return the number of changed
+    relations.
+    """
     if linking.everything:
         return sum(linking.each_range(partial(_resolve_range, linking.for_task), linking.ranges))
     stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
@@ -83,8 +87,9 @@ def resolve_endpoints(linking: Linking) -> int:
 
 
 def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
-    """Return id → document, with the mark that the present index warrants, for those new relations that claim an end of
-    a configured source."""
+    """Return id → document for the new relations that claim an end in a configured source. Each document is already
+    linked or unlinked according to the current index.
+    """
     claiming = (each for each in new if _UNLINKED in each.document)
     relations = (StoredRelation.of({"identity": each.identity, **each.fields()}) for each in claiming)
     waiting = [relation for relation in relations if relation.unlinked]
@@ -93,7 +98,7 @@ def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
 
 
 def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
-    """Link or unlink the relations whose mark is wrong. Return the number of changed relations."""
+    """Link or unlink the relations whose stored state is wrong. Return the number of changed relations."""
     changed = 0
     for batch in in_batches(relations, WRITE_BATCH):
         by_id = {relation.id: relation for relation in batch}
@@ -104,7 +109,7 @@ def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
 
 
 def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reasons:
-    """Return relation id → reason to unlink the relation; None to link it."""
+    """Return relation id → reason to unlink the relation, or None to link it."""
     wanted = {relation.id: _wanted_ends(relation) for relation in relations}
     there = linking.graph.present({end for ends in wanted.values() for end in ends})
     missing = {identity: [end for end in ends if end not in there] for identity, ends in wanted.items()}
@@ -113,11 +118,12 @@ def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reaso
 
 
 def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types: tuple[str, ...] = ()) -> int:
-    """Unlink every relation with one of these removed entities as an end, except relations of ``but_types``. Return the
-    number of unlinked relations. An entity that has come back meanwhile keeps its relations."""
+    """Unlink every relation with one of these removed entities as an end, except relations of ``but_types``. Return
+    the number of unlinked relations. Relations of an entity that has come back meanwhile stay linked.
+    """
     unlinked = 0
     where = RelationFilter(but_types=but_types, but_reason=reason)
-    # A run may have written such a relation while the end existed, and died before its commit.
+    # A run may have written a relation while the end existed, and stopped before its commit.
     linking.graph.commit(entities=False)
     for batch in in_batches(gone_ids, IDS_A_QUERY):
         still_gone = set(batch) - linking.graph.present_now(batch)
@@ -150,7 +156,7 @@ def _is_so(relation: StoredRelation, reason: str | None) -> bool:
 
 def _wanted_ends(relation: StoredRelation) -> tuple[str, ...]:
     if relation.unlinked_reason in _LASTING:
-        # The removed entity may be the writer's own end, for which there is no claim.
+        # The removed entity may be an end in the writer's own source, for which there is no claim.
         return tuple(sorted({relation.ep1.id, relation.ep2.id}))
     return relation.claims
 
@@ -173,8 +179,9 @@ def _reason_of_source(source: KnownSource | None) -> str:
 
 
 def _bereft(linking: Linking) -> Iterator[StoredRelation]:
-    """Yield the runs' relations that may have lost an end between their check and the commit: the relations of entities
-    removed meanwhile, or, if many were removed, all relations that claim an end."""
+    """Yield the runs' relations that may have lost an end between their check and the commit. These are the relations
+    of entities removed meanwhile or, if many were removed, all relations that claim an end.
+    """
     if linking.since_ms is None:
         return
     removed = removed_entities(linking.solr, linking.since_ms, FEW_REMOVALS)
@@ -185,9 +192,10 @@ def _bereft(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
-    """Yield the waiting relations whose ends may be among the runs' entities. The search starts from the arrived
-    entities, or from the relations that wait for entities of the same sources if there are fewer of these. Up to
-    `FEW_ARRIVALS` entities are queried without counting."""
+    """Yield the unlinked relations whose ends may be among the runs' entities. The search starts from the arrived
+    entities or, if these are fewer, from the unlinked relations to the same sources. Up to `FEW_ARRIVALS` entities are
+    queried without counting.
+    """
     graph = linking.graph
     arrived = EntityFilter(runs=linking.runs)
     by_source = graph.entities_by_source(arrived)
@@ -209,8 +217,9 @@ def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_source(linking: Linking, source_id: str) -> Iterator[StoredRelation]:
-    """Yield unlinked relations to or from entities of a new or renamed source, if their stored reason does not yet
-    contain the source's present name."""
+    """Yield unlinked relations to or from entities of a new or renamed source whose stored reason does not contain the
+    source's current name.
+    """
     name = next((source.name for source in known_sources(linking.solr) if source.id == source_id), "")
     for where in (
         RelationFilter(unlinked=True, but_reason=not_yet(name), ep1_sources=(source_id,)),

@@ -1,11 +1,11 @@
 """Lineage of views, parsed from their text if no engine recorded it.
 
-An engine's record of the view's creation wins: then the linker adds nothing to the view, and removes its own earlier
-relations. Otherwise it adds the tables that the text reads and, for tables whose columns the index knows, the source
-columns of each of the view's columns (DATA_FLOW) and those that only control its values or rows, such as the columns in
-filter and join conditions (CONTROL_FLOW). These relations lead directly from table to view and from column to column,
-and are marked ``parsed``, because no operation ran. If a text cannot be resolved, the reason is written to the view
-(``unparsedReason``).
+An engine's record of the view's creation takes precedence. In that case the linker adds nothing to the view, and
+removes the relations that it added earlier. Otherwise it adds relations from the tables that the text reads. If the
+index knows the columns of a table, it also adds relations to each column of the view: DATA_FLOW from source columns,
+and CONTROL_FLOW from columns that only control values or rows, such as those in filter and join conditions. These
+relations lead directly from table to view and from column to column, because no operation ran, and are marked
+``parsed``. If a text cannot be resolved, the reason is written to the view (``unparsedReason``).
 
 As with `add_locations`, the result depends only on the current index: on views, tables, columns and records. Relations
 that no longer hold are removed, and relinking everything gives the same result.
@@ -32,7 +32,7 @@ from navlin.sql.bounded import SqlReader
 VIEWS_A_BATCH = 50
 IDS_A_BATCH = 1_000
 FEW_VIEWS = 500
-"""Number of views that can be read in the time that starting a separate parser for each range would take."""
+"""Number of views that can be parsed in the time that starting a separate parser for each range would take."""
 ADDED = RelationFilter(rule=RULE)
 VIEWS = EntityFilter(types=("VIEW",))
 _TABLES = tuple(sorted(TABLE_TYPES))
@@ -53,11 +53,11 @@ def resolve_views(linking: Linking) -> int:
 
 
 def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
-    """Update the linker's relations to these views to match the index. Return the number of changed documents. Ids of
-    other entities, including former views, are allowed.
+    """Update the linker's relations to these views to match the index. Return the number of changed documents.
+    ``view_ids`` may include other entities and former views.
 
-    Changes are committed and checked again, until nothing changes: another run may have changed a table in between, and
-    of two concurrent runs, the one that reads later sees the other's changes.
+    Changes are committed and checked again, until nothing changes: another run may have changed a table in between,
+    and of two concurrent runs, the one that reads later sees the changes of both.
     """
     changed = 0
     with SqlReader() as reader:
@@ -77,7 +77,9 @@ def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
 
 
 def _resolve_once(linking: Linking, reader: SqlReader, ids: Collection[str]) -> tuple[set[str], int]:
-    """Return the ids of the views with a change or a needed retry, and the number of documents written or removed."""
+    """Return the ids of the views to check again, because of a change or a conflict, and the number of documents
+    written or removed.
+    """
     graph = linking.graph
     # Read stored relations first: they reflect an older state than the views and records read next.
     stored = {relation.id: relation for relation in _added_to(graph, ids)}
@@ -98,7 +100,8 @@ def _added_to(graph: Graph, view_ids: Iterable[str]) -> Iterator[StoredRelation]
 
 def _recorded_by_engines(graph: Graph, view_ids: Collection[str]) -> set[str]:
     """Return the ids of the views that an operation created, according to an engine's record. Operations recorded by a
-    metastore are renames, and do not give a view's lineage."""
+    metastore are ignored, because they are renames and give no lineage.
+    """
     operations = graph.relations(replace(_BY_ENGINES, deleted=False), of=view_ids, sides=(2,), fields=ENDS)
     return {relation.ep2.id for relation in operations if relation.writer != relation.ep2.source_id}
 
@@ -115,9 +118,10 @@ def _write_reasons(graph: Graph, views: Iterable[StoredEntity], lineage: dict[st
 
 
 def _concerned(linking: Linking) -> Iterator[str]:
-    """Yield the ids of views whose lineage may change because of a run's writes: the written views and those with
-    written columns, views in engines' records, and views that read written tables or columns. They are found from the
-    writes or from all views, whichever are fewer."""
+    """Yield the ids of views whose lineage may change because of a run's writes. These are the written views, views
+    with written columns, views in engines' records, and views that read written tables or columns. The search starts
+    from the writes or from all views, whichever are fewer.
+    """
     graph = linking.graph
     views, added = graph.count_entities(VIEWS), graph.count_relations(_ADDED_TO_TABLES)
     if not views and not added:

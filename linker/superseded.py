@@ -1,11 +1,11 @@
 """Remove results of an older read that a newer read of the same records does not confirm.
 
-The newer read does not say that something was deleted, but that it never existed. The results are therefore removed,
-not flagged deleted: operations that no longer have any of the reread executions, with everything attached to them;
-sub-operations that reread operations no longer have; and placeholders without any other reference.
+Missing from the newer read does not mean deleted, but that the result never existed. Such results are therefore
+removed, not flagged deleted: operations without any of the reread executions, with everything attached to them;
+sub-operations that a reread operation does not have any more; and placeholders to which nothing else refers.
 
-All of it is determined before the first removal, and removed in an order in which an interrupted pass finds the rest
-again.
+The whole set is determined before the first removal. The order of removal is such that the pass after an interruption
+finds the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INSTANCES = RelationFilter(types=(RelationType.INSTANCE_OF,))
 _CONTAINS = RelationFilter(types=(RelationType.PARENT_CHILD,))
 _STATED = RelationFilter(but_types=(RelationType.PARENT_CHILD,), rule="")
 Relations = dict[str, StoredRelation]
-"""Relations by id."""
+"""Relation id → relation."""
 
 
 def remove_superseded(
@@ -42,8 +42,8 @@ def remove_superseded(
 ) -> int:
     """Remove operations that lost their executions. Return the number of removed entities and relations.
 
-    ``executions`` and the operations ``read_ids`` were read again; ``entity_ids`` and ``relation_ids`` are the
-    sub-operations and relations that those operations no longer have.
+    ``executions`` and the operations ``read_ids`` were read again. ``entity_ids`` and ``relation_ids`` are the
+    sub-operations and relations that these operations no longer have.
     """
     graph = linking.graph
     moved, left = _moved(linking, executions)
@@ -69,8 +69,9 @@ def remove_superseded(
 
 
 def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) -> int:
-    """Mark a source's operations that were not read again as made by an older reader. Return the number of changed
-    operations."""
+    """Mark a source's operations that were not read again as read by an older version. Return the number of changed
+    operations.
+    """
     where = EntityFilter(("OPERATION",), sources=(source_id,), deleted=False)
     unread = [
         each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.granted
@@ -81,8 +82,9 @@ def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) ->
 
 
 def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations, dict[str, str]]:
-    """Move executions to the operations that they belong to now. Return the executions' relations to the previous
-    operations, by id, and previous operation id → id of one that replaced it."""
+    """Move executions to the operations to which they belong now. Return two mappings: relation id → relation of an
+    execution to its previous operation; and id of a previous operation → id of an operation that replaces it.
+    """
     graph = linking.graph
     moved: Relations = {}
     left: dict[str, str] = {}
@@ -100,8 +102,10 @@ def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations,
 
 
 def _without_executions(linking: Linking, left: dict[str, str], moved: Relations) -> dict[str, StoredEntity]:
-    """Return the operations that keep no execution, with their sub-operations, by id. User-written fields are moved to
-    the replacement. An operation from which purge removed executions stays, because no other document records those."""
+    """Return id → entity for the operations without any remaining execution and for their sub-operations. User-written
+    fields are moved to the replacement. An operation from which purge removed executions is left out, because no other
+    document records those executions.
+    """
     graph = linking.graph
     instances = graph.relations(_INSTANCES, of=sorted(left), sides=(1,), fields=ENDS)
     kept = {each.ep1.id for each in instances if each.id not in moved}
@@ -115,8 +119,9 @@ def _without_executions(linking: Linking, left: dict[str, str], moved: Relations
 def _placeholders(
     linking: Linking, ids: Collection[str], going: Relations
 ) -> tuple[dict[str, StoredEntity], Relations]:
-    """Return the placeholders that only removed relations, or the placeholders' own content, refer to, by id, and the
-    relations to their parents. Placeholders with user-written fields or a last read are excluded."""
+    """Return two mappings: id → placeholder to which only removed relations or other removed placeholders refer; and
+    id → relation to a placeholder's parent. Placeholders with user-written fields or a last read are excluded.
+    """
     graph = linking.graph
     found: dict[str, StoredEntity] = {}
     contained: Relations = {}
@@ -145,7 +150,7 @@ def _placeholders(
 
 
 def _empty_sources(linking: Linking, going: Collection[StoredEntity]) -> dict[str, StoredEntity]:
-    """Return the placeholders of sources that contain no other entities, by id."""
+    """Return id → source for the placeholder sources that contain no other entities."""
     if not going:
         return {}
     left = linking.graph.entities_by_source(EntityFilter())

@@ -1,5 +1,6 @@
-"""Convert a view's text to relations: from the tables that it reads and, if the index knows their columns, from the
-source columns to each column of the view."""
+"""Convert a view's text to relations. They lead from the tables that the text reads to the view and, if the index
+knows the columns, from the source columns to each column of the view.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +23,20 @@ from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Quest
 RULE: Final = "resolve_views"
 TABLES_A_QUERY: Final = 1_000
 PAIRS_OF_A_VIEW: Final = 5_000
-"""Maximum number of columns that decide which rows there are, multiplied by the number of the view's columns. Beyond
-this, the linker records only tables for the deciding columns, and marks the view incomplete."""
+"""Maximum product of the number of columns that only decide which rows exist and the number of the view's columns.
+Beyond it, the linker records only tables for the deciding columns, and marks the view incomplete.
+"""
 
 
 @dataclass(slots=True)
 class Tables:
-    """The index's data on some tables and views: the entities, and their columns in order."""
+    """Data from the index on some tables and views: id → entity, and the columns in order."""
 
     entities: dict[str, StoredEntity] = field(default_factory=dict)
     columns: dict[str, dict[str, StoredEntity]] = field(default_factory=dict)
-    """Table id → lower-case column name → column. A table that was only ever claimed has no entry, because a claim
-    names only the columns that it used."""
+    """Table id → lower-case column name → column. A placeholder table has no entry, because only the columns that were
+    used are known.
+    """
 
 
 UNKNOWN_COLUMNS: Final = "the columns of a table that it reads are not in the index"
@@ -45,26 +48,27 @@ TOO_MANY: Final = "too many columns decide which rows there are"
 
 @dataclass(frozen=True, slots=True)
 class ViewLineage:
-    """The linker's relations to one view, by id. ``reason`` says why there are none, or why some are missing."""
+    """Relation id → the linker's relation to one view. ``reason`` explains why relations are missing; "" if none are."""
 
     relations: dict[str, StoredRelation] = field(default_factory=dict)
     reason: str = ""
 
 
 def tree_path_of(view_id: str) -> str:
-    """Return the tree path of the relations to a view, by which they are found together."""
+    """Return the tree path that all the linker's relations to a view share."""
     return f"{LINKER_TREE}/{view_id}"
 
 
 def view_id_in(relation: StoredRelation) -> str:
-    """Return the id of the view that a relation of this rule was added to."""
+    """Return the id of the view to which a relation of this rule leads."""
     return relation.tree_path.rpartition("/")[2]
 
 
 def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -> dict[str, ViewLineage]:
     """Return view id → lineage of views that no engine recorded.
 
-    Each text is parsed twice: first for the tables that it names, then with the tables' columns from the index.
+    Each text is parsed twice: first to find the tables, then again with the columns that the index has for these
+    tables.
     """
     lineage: dict[str, ViewLineage] = {}
     named: dict[str, tuple[StoredEntity, dict[str, Name]]] = {}
@@ -97,7 +101,7 @@ def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -
 
 
 def _reason(view: StoredEntity, answer: Answer) -> str:
-    """Return the reason why a view's text gives no lineage; "" if it does."""
+    """Return the reason why a view's text gives no lineage; "" if it gives lineage."""
     if view.text.endswith(CUT_NOTE):
         return "its text is longer than the index keeps"
     if answer.problem:
@@ -106,8 +110,7 @@ def _reason(view: StoredEntity, answer: Answer) -> str:
 
 
 def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
-    """Return the index's data on tables and their columns. The columns of a deleted table are those that were deleted
-    with the table."""
+    """Return the index's data on tables and their columns. A deleted table has the columns that were deleted with it."""
     known = Tables()
     tables = EntityFilter(types=tuple(sorted(TABLE_TYPES)))
     known.entities = {table.id: table for table in graph.entities(tables, ids=ids, fields=COLUMN)}
@@ -117,7 +120,7 @@ def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
         of_tables = EntityFilter(types=("FIELD",), parents=tuple(batch))
         for column in graph.entities(of_tables, fields=COLUMN):
             table = known.entities[column.parent_id]
-            # A column deleted before its table was no longer a part of it.
+            # A column deleted before its table was no longer part of the table.
             if not column.deleted or (table.deleted and column.as_of_ms >= table.as_of_ms):
                 found.setdefault(table.id, []).append(column)
     for table_id, columns in found.items():
@@ -132,15 +135,17 @@ def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[s
 
 
 def _default_database(view: StoredEntity) -> str:
-    """Return the database of tables that the text names without one. Hive and Impala write databases into a view's
-    text; Spark stores the session's database and catalog with the view."""
+    """Return the database of tables that are named without one in the text. Hive and Impala write databases into a
+    view's text; Spark stores the session's database and catalog with the view.
+    """
     number = str(view.parameters.get("view.catalogAndNamespace.numParts", ""))
     if number.isascii() and number.isdigit() and len(number) <= 2:
         parts = [
             str(view.parameters.get(f"view.catalogAndNamespace.part.{at}", "")) for at in range(int(number))
         ]
         if parts and all(parts) and parts[0].lower() not in METASTORES:
-            # The first is the catalog, which is the only part if the session has not chosen one of its databases.
+            # The first part is the catalog. It is the only part if the session has not chosen a database in that
+            # catalog.
             return ".".join(parts if len(parts) > 1 else (*parts, "default"))
         if parts and parts[-1]:
             return parts[-1]
@@ -162,8 +167,9 @@ class _Relations:
         self.own = known.columns.get(view.id, {})
 
     def all(self) -> ViewLineage:
-        """Return the flows from tables and columns, each pair once: a column's data source is not also its control
-        source."""
+        """Return the flows from tables and columns. A column that is a data source of a view's column is not also its
+        control source.
+        """
         pairs = list(self._matched())
         shared = self.made.control
         too_many = len(shared) * len(self.own) > PAIRS_OF_A_VIEW
@@ -175,7 +181,7 @@ class _Relations:
         return ViewLineage({each.id: each for each in relations}, reason)
 
     def _reason(self, pairs: Collection[tuple[StoredEntity, MadeColumn]]) -> str:
-        """Return the reason why the view's lineage is not completely known; "" if it is."""
+        """Return the reason why the view's lineage is incomplete; "" if it is complete."""
         names = [each.name for each in self.made.tables]
         sources = (*self.made.control, *chain(*((*made.data, *made.control) for _, made in pairs)))
         if any(name.is_path or "." in name.database for name in names):
@@ -210,8 +216,9 @@ class _Relations:
             yield self._flow(kind, end, end_of(self.view), incomplete=not complete)
 
     def _matched(self) -> Iterator[tuple[StoredEntity, MadeColumn]]:
-        """Yield the view's columns, each with the corresponding column of the text. Columns are matched by position, or
-        by the output names that Spark stores, because Spark's views survive changes of the tables that they read."""
+        """Yield (column of the view, corresponding column of the text). Columns are matched by position or by the
+        output names that Spark stores, because Spark's views stay valid when the tables that they read change.
+        """
         outputs = {each.output.lower(): each for each in self.made.columns}
         count, parameters = len(self.own), self.view.parameters
         names = [str(parameters.get(f"view.query.out.col.{at}", "")).lower() for at in range(count)]
@@ -222,7 +229,7 @@ class _Relations:
                 if name in outputs
             )
         elif self.made.whole and len(self.made.columns) == count:
-            # An expression has no name in the text, but the engine names it in the view.
+            # An expression has no name in the text, but has one in the view, given by the engine.
             spelled = (each.output.lower() for each in self.made.columns)
             if not all(names) or all(out in ("", name) for out, name in zip(spelled, names, strict=True)):
                 yield from zip(self.own.values(), self.made.columns, strict=True)

@@ -1,8 +1,8 @@
 """The HDFS extractor.
 
-`client` talks to HDFS through a Java `child`. `plan` decides what to read: an image, a directory listing, or the paths
-touched since the last run. `image_reading` and `reading` turn these into `Listing` records, without the paths that
-`filters` exclude. `image` decodes an fsimage.
+`client` sends requests to HDFS through a Java `child`. `plan` decides what to read: an image, a directory listing, or
+the paths touched since the last run. `image_reading` and `reading` convert these to `Listing` records, without the
+paths that `filters` exclude. `image` decodes an fsimage.
 """
 
 from extractors.hdfs.extractor import Hdfs

@@ -1,4 +1,6 @@
-"""The Java child that talks to HDFS: started at the first request, ended if it hangs, restarted if it has died."""
+"""The Java child that sends requests to HDFS. It is started by the first request, ended if it hangs, and restarted if
+it has died.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,14 @@ from navlin.java_child import WHOLE, Ended, JavaChild
 
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
 SLOWEST_BYTES_S: Final = 16 << 10
-"""Minimum rate (bytes per second) of a fetch that reports progress, once it takes longer than a response may."""
+"""Minimum rate (bytes per second) of a fetch that reports progress. It is checked once the fetch takes longer than a
+response may.
+"""
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
 _OPTIONS: Final = (
     "-Xmx192m",
     "-XX:+UseSerialGC",
-    # These two return unused memory to the system.
+    # These two options return unused memory to the system.
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
     "-XX:TieredStopAtLevel=1",
@@ -35,7 +39,9 @@ _OPTIONS: Final = (
 
 
 class Child:
-    """One Java child and the connection to it. One request at a time; `ask` may be called by several threads."""
+    """One Java child and the connection to it. Requests are sent one at a time; `ask` may be called by several
+    threads.
+    """
 
     def __init__(
         self,
@@ -58,16 +64,16 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child; None if there is none."""
+        """Process id of the child; None if no child is running."""
         return self._child.pid if self._child else None
 
     def ask(
         self, request: Mapping[str, Any], progress: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[dict[str, Any], bytes]:
-        """Send a request; return the response and the bytes that follow it. A child that has died since the last
+        """Send a request. Return the response and the bytes that follow it. A child that has died since the last
         request is replaced, and the request is sent again.
 
-        Raises an `HdfsError`; `HdfsUnavailable` if no response comes in time, or the child dies again.
+        Raises an `HdfsError`. This is `HdfsUnavailable` if no response arrives in time or the child dies again.
         """
         with self._lock:
             started_anew = self._child is None
@@ -84,7 +90,7 @@ class Child:
                 ) from second
 
     def stop(self) -> None:
-        """End the child; the next request starts another. Harmless if none runs."""
+        """End the child. The next request starts another. Does nothing if no child is running."""
         with self._lock:
             if self._child is not None:
                 with suppress(Ended):
@@ -118,7 +124,7 @@ class Child:
                 f"{self._where}: Hadoop's client gave an unexpected answer ({error})"
             ) from error
         except BaseException:
-            # Interrupted halfway: the rest of this response would be taken for the next one.
+            # If interrupted halfway, the rest of this response would be read as part of the next one.
             self._end()
             raise
         if "error" in answer:

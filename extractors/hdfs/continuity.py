@@ -1,8 +1,9 @@
-"""Checks whether an HDFS is still the one that was followed.
+"""Check whether an HDFS is still the one that was followed.
 
-Transactions are numbered from 1 in each namespace. If a NameNode is restored from an older image, numbers are reused
-for different edits. So the ids assigned when a namespace is formatted are saved with the transaction, together with a
-digest of the last edits followed, which are read again and compared. For an image, its MD5 is saved.
+Transactions are numbered from 1 in each namespace. If a NameNode is restored from an older image, the numbers are
+reused for different edits. The ids that a namespace receives when it is formatted are therefore saved with the
+transaction. A digest of the last followed edits is saved as well, and these edits are read again and compared. For an
+image, its MD5 is saved.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from extractors.hdfs.errors import MissingEvents
 from navlin.model.records import Position
 
 NAMESPACE_ID: Final = "namespace id"
-"""Position: the namespace id in the image's header."""
+"""Key of the position that holds the namespace id from the image's header."""
 CLUSTER_ID: Final = "cluster id"
 BLOCK_POOL_ID: Final = "block pool id"
 EDITS: Final = "last edits"
-"""Position: [first transaction, last transaction, digest of their events], of the last `TRANSACTIONS_KEPT` transactions
-followed that gave events.
+"""Key of the position that holds [first transaction, last transaction, digest of their events]. It covers the last
+`TRANSACTIONS_KEPT` followed transactions that gave events.
 """
 
 TRANSACTIONS_KEPT: Final = 16
-"""More than one, because a permission change gives an event without a time, and a different history may have the same
-event under the same number.
+"""Number of transactions in the digest. There are several, because a permission change gives an event without a time,
+so a different history may have the same event under the same number.
 """
 
 _READ_AGAIN: Final = 1_000
@@ -37,8 +38,8 @@ _READ_AGAIN: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The ids of a namespace, assigned when it is formatted and kept across restarts, failovers and upgrades; 0 or "" if
-    unknown.
+    """The ids that a namespace receives when it is formatted, and keeps across restarts, failovers and upgrades; 0 or
+    "" if unknown.
     """
 
     namespace_id: int = 0
@@ -52,7 +53,7 @@ class Namespace:
         )
 
     def with_known(self, other: Namespace) -> Namespace:
-        """Return the ids of ``other``, completed with those of this namespace where ``other`` lacks one."""
+        """Return the ids of ``other``. Ids that ``other`` lacks are taken from this namespace."""
         return Namespace(
             other.namespace_id or self.namespace_id,
             other.cluster_id or self.cluster_id,
@@ -60,7 +61,7 @@ class Namespace:
         )
 
     def unlike(self, other: Namespace) -> str:
-        """Describe the first id that is known in both namespaces and differs; "" if there is none."""
+        """Return a description of the first id that is known in both namespaces and differs; "" if there is none."""
         for each in fields(self):
             here, there = getattr(self, each.name), getattr(other, each.name)
             if here and there and here != there:
@@ -68,8 +69,8 @@ class Namespace:
         return ""
 
     def positions(self, saved: Namespace) -> tuple[Position, ...]:
-        """Return the cluster and block pool ids that differ from the saved ones, as positions. The namespace id is saved
-        when the image is read.
+        """Return the cluster and block pool ids that differ from the saved ids, as positions. The namespace id is not
+        included, because it is saved when the image is read.
         """
         return tuple(
             Position(key, now or None)
@@ -85,7 +86,7 @@ UNKNOWN: Final = Namespace()
 
 
 def version_beside(image: Path) -> Namespace:
-    """Return the ids in the file VERSION next to the image; all unknown if that file cannot be read."""
+    """Return the ids in the file VERSION next to the image. All are unknown if that file cannot be read."""
     try:
         lines = image.with_name("VERSION").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -100,14 +101,14 @@ def version_beside(image: Path) -> Namespace:
 
 
 def why_another(followed: Namespace, now: Namespace) -> str:
-    """Explain why this is a different namespace from the one followed; "" if it may be the same."""
+    """Return the reason why this is a different namespace from the one followed; "" if it may be the same."""
     unlike = followed.unlike(now)
     return f"this is a different HDFS from the one that was followed: {unlike}" if unlike else ""
 
 
 @dataclass(slots=True)
 class LastEdits:
-    """The events of the last transactions, to be saved as a position. Fill it with `add`, event by event."""
+    """The events of the last transactions, collected by `add`, to be saved as a position."""
 
     _events: OrderedDict[int, list[Event]] = field(default_factory=OrderedDict)
 
@@ -117,7 +118,7 @@ class LastEdits:
             self._events.popitem(last=False)
 
     def position(self) -> list[Any] | None:
-        """Return [first transaction, last transaction, digest]; None if there was no event."""
+        """Return [first transaction, last transaction, digest]; None if there were no events."""
         if not self._events:
             return None
         digest = blake2b(digest_size=16)
@@ -128,8 +129,8 @@ class LastEdits:
 
 
 def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
-    """Return the last edits up to a transaction, as `LastEdits.position` does; None if the NameNode no longer has them
-    or they gave no events.
+    """Return the last edits up to a transaction, in the form of `LastEdits.position`. Return None if the NameNode no
+    longer has them or they gave no events.
     """
     last = LastEdits()
     try:
@@ -142,10 +143,10 @@ def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
 
 
 def why_not_continued(client: HdfsClient, kept: list[Any] | None) -> str:
-    """Explain why the NameNode's edits are not those that were followed; "" if they may be.
+    """Return the reason why the NameNode's edits are not those that were followed; "" if they may be.
 
-    The edits of the position ``kept`` are read again, which costs one call. The result is "" if the NameNode no longer
-    has them.
+    The edits of the position ``kept`` are read again, which costs one call. The result is also "" if the NameNode no
+    longer has them.
     """
     if not kept:
         return ""

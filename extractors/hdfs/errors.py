@@ -1,4 +1,4 @@
-"""Errors of HDFS, with messages that say who can fix them."""
+"""Errors of HDFS, with messages that say who can resolve them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SUPERUSER: Final = re.compile(r"[Ss]uperuser privilege is required|is not (a|an
 _KERBEROS: Final = re.compile(
     r"SIMPLE authentication is not enabled|Kerberos|GSS|neither a keytab", re.IGNORECASE
 )
-# Prefixes of the Java classes of errors that may be over at the next try.
+# Prefixes of the Java classes of temporary errors.
 _GONE: Final = (
     "java.net.",
     "java.nio.channels.",
@@ -34,8 +34,8 @@ _GONE: Final = (
 
 
 class HdfsError(OSError):
-    """A request to HDFS failed. ``path`` and ``user`` are those of the request, "" if unknown; ``kind`` is the Java class
-    of the error.
+    """A request to HDFS failed. ``path`` and ``user`` belong to the request, and are "" if unknown. ``kind`` is the
+    Java class of the error.
     """
 
     def __init__(self, message: str, path: str = "", user: str = "", kind: str = "") -> None:
@@ -49,22 +49,24 @@ class HdfsError(OSError):
 
 
 class HdfsUnavailable(HdfsError):
-    """HDFS cannot be reached or cannot serve the request now; a retry may succeed. Raised also for a missing block, safe
-    mode, an image that is not offered or arrives damaged, and a failed login.
+    """HDFS cannot be reached or cannot serve the request now, but a retry may succeed. This is also raised for a
+    missing block, safe mode, an image that is not offered or arrives damaged, and a failed login.
     """
 
 
 class HdfsRefused(HdfsError, PermissionError):
-    """The user lacks permission, or Kerberos authentication failed. The message has a remedy if Hadoop's text shows one."""
+    """The user lacks permission, or Kerberos authentication failed. The message includes a remedy if Hadoop's text
+    suggests one.
+    """
 
 
 class HdfsNotFound(HdfsError, FileNotFoundError):
-    """The path does not exist, or is not of the requested type."""
+    """The path does not exist, or does not have the requested type."""
 
 
 class MissingEvents(HdfsError):
-    """The NameNode no longer has the transaction ``expected_txid``; ``actual_txid`` is the oldest that it has (or the
-    newest, if it was restored from an older image).
+    """The NameNode no longer has the transaction ``expected_txid``. ``actual_txid`` is the oldest transaction that it
+    has, or the newest if it was restored from an older image.
     """
 
     def __init__(self, expected_txid: int, actual_txid: int) -> None:
@@ -77,8 +79,8 @@ class MissingEvents(HdfsError):
 
 
 def to_error(answer: dict[str, Any], where: str) -> HdfsError:
-    """Convert the error in the Java child's response (class, message, path, user; for missing events also expected and
-    actual) to an exception. ``where`` is the file system's URL.
+    """Convert the error in the Java child's response to an exception. The response has class, message, path and user,
+    and for missing events also expected and actual. ``where`` is the file system's URL.
     """
     kind, message = answer["class"], answer["message"]
     path, user = answer.get("path", ""), answer.get("user", "")
@@ -89,7 +91,7 @@ def to_error(answer: dict[str, Any], where: str) -> HdfsError:
     if "AccessControlException" in kind or "AuthorizationException" in kind or "Kerberos" in kind:
         return HdfsRefused(_who_may(message, about, user), path, user, kind)
     if "FileNotFoundException" in kind or "NoSuchFile" in kind or "ParentNotDirectory" in kind:
-        # Without a path, the missing file is one of the configuration's.
+        # Without a path, the missing file is a configuration file.
         return (HdfsNotFound if path else HdfsError)(f"{about}: {message}", path, user, kind)
     if kind.startswith(_GONE) or "LoginException" in kind:
         return HdfsUnavailable(f"{about}: {_short(message)} ({simple})", path, user, kind)
@@ -115,7 +117,9 @@ def _who_may(message: str, about: str, user: str) -> str:
 
 
 def _remedy(user: str, access: str, group: str, mode: str) -> str:
-    """Return the remedy: joining the group if its permission bits allow the access, otherwise an ACL entry."""
+    """Return the remedy for a denied access: joining the group if the group's permission bits allow the access,
+    otherwise an ACL entry.
+    """
     bits = {"READ": "r", "WRITE": "w", "EXECUTE": "x", "READ_EXECUTE": "rx"}.get(access, "rwx")
     if all(bit in mode[4:7] for bit in bits):
         return f"add {user} to the group {group}"

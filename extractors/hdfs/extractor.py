@@ -1,9 +1,9 @@
-"""HDFS: files and directories, with owners and sizes, from the NameNode's image and then from its events.
+"""Extractor for HDFS: files and directories, with owners and sizes, from the NameNode's image and later events.
 
-The first plan reads a whole image. After that, the NameNode's edits (inotify) show the touched paths, which are read in
-their current state. An image is read again if the edits do not suffice (they have a gap, the NameNode was restored, or
-navlin may not follow them), and every ``complete_every_s`` in any case, because some changes give no event (quotas,
-snapshots, erasure coding).
+The first plan reads a whole image. After that, the NameNode's edits (inotify) name the touched paths, and these are
+read in their current state. An image is read again if the edits do not suffice, because they have a gap, the NameNode
+was restored, or navlin may not follow them. It is also read every ``complete_every_s`` seconds, because some changes
+cause no event (quotas, snapshots, erasure coding).
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from navlin.model.source import HDFS, Estate, Source
 @extractor("hdfs", source_type=HDFS, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Hdfs(Extractor):
-    """Extractor for one HDFS. ``image`` is "namenode", an image file, or a directory of checkpoints, such as a mounted
-    one of a standby. ``roots`` are listed if images may not be read. ``include`` and ``exclude`` are globs (see
-    `extractors.hdfs.filters`).
+    """Extractor for one HDFS. ``image`` is "namenode", the path of an image file, or a directory of checkpoints, such
+    as the mounted directory of a standby. ``roots`` are listed if navlin may not read images. ``include`` and
+    ``exclude`` are globs (see `extractors.hdfs.filters`).
     """
 
     source: Source
@@ -60,8 +60,8 @@ class Hdfs(Extractor):
     namenodes: tuple[str, ...] = ()
     hadoop_configuration_directory: str = ""
     http: tuple[str, ...] = ()
-    # Positions survive a change of user: a superuser sees everything, and for others the image or the listing is read
-    # whole each time, without saving a transaction from which a superuser would follow events.
+    # Positions survive a change of user. A superuser sees everything. For other users, the whole image or listing is
+    # read each time, and no transaction is saved from which a superuser would follow events.
     user: str = keeps_positions("")
     principal: str = keeps_positions("")
     keytab: str = keeps_positions("")
@@ -70,7 +70,7 @@ class Hdfs(Extractor):
     image: str = NAMENODE
     events: bool = True
     roots: tuple[str, ...] = ("/",)
-    # Each plan compares this with the age of the last complete one.
+    # Each plan compares this with the time since the last complete plan.
     complete_every_s: int = keeps_positions(604_800)
     include: tuple[str, ...] = ("/",)
     exclude: tuple[str, ...] = STAGING
@@ -81,14 +81,14 @@ class Hdfs(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the URLs of the file system and of its NameNodes, as claims spell them."""
+        """Return the URLs of the file system and its NameNodes, as claims spell them."""
         directory = settings.get("hadoop_configuration_directory", "")
         return tuple(
             dict.fromkeys(authorities(settings.get("url", ""), settings.get("namenodes", ()), directory))
         )
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield problems that the types do not catch, as (setting, text)."""
+        """Yield problems that the types do not catch, as (setting, message)."""
         try:
             _ = self._address
         except ValueError as error:
@@ -121,13 +121,14 @@ class Hdfs(Extractor):
 
     @property
     def local(self) -> bool:
-        # Hadoop's client is a Java child that needs jars and configuration on this machine. The image is here, too.
+        # Hadoop's client is a Java child that needs jars and configuration files on this machine. The image is also on
+        # this machine.
         return True
 
     # -- plan ----------------------------------------------------------------------------------------------------------
 
     def plan(self, positions: Positions) -> Plan:
-        """Plan a run. If nothing has happened, this costs only a few small calls."""
+        """Return the plan of a run. If nothing has changed, this costs only a few small calls."""
         saved = saved_in(positions.values)
         planning = Planning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
         here = self._namespace()
@@ -146,12 +147,12 @@ class Hdfs(Extractor):
         spool.clear(self._spool, keep=next(read, None))
         ids = before.namespace.with_known(here).positions(saved.namespace)
         if plan.splits and positions.values.get(ENTRIES) != self.entries:
-            # Shows users of the index whether it would know a given file.
+            # Tells users of the index whether it would contain a given file.
             ids = (*ids, Position(ENTRIES, self.entries))
         return replace(plan, positions=(*plan.positions, *ids)) if ids else plan
 
     def _namespace(self) -> Namespace:
-        """Return the ids known before reading: those of a local image, or the NameNode's cluster and block pool ids."""
+        """Return the ids known before reading: the ids of a local image, or the NameNode's cluster and block pool ids."""
         if self.image != NAMENODE and not self.events:
             return local_image(self.image).namespace
         try:
@@ -198,15 +199,16 @@ class Hdfs(Extractor):
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, missing: MissingEvents
     ) -> Plan:
         missed = saved.missed + 1
-        # The first time, navlin itself may have been down; a second time means that it will keep happening.
+        # After a first gap, navlin itself may have been down. A second gap means that it will keep happening.
         note = f"{missing}; {RAISE}" if missed > 1 else str(missing)
         return self._plan_whole(planning, saved, here, newest, note, missed=missed)
 
     def _plan_whole(
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, because: str, *, missed: int = 0
     ) -> Plan:
-        """Plan to read the newest image or, if images are refused although events are not, to list the roots and follow
-        events from ``newest`` on. After a gap (``missed``), wait until there is a newer image.
+        """Return a plan to read the newest image. If images are refused although events are not, the plan lists the
+        roots instead and follows events from ``newest`` on. After a gap (``missed``), the plan is empty until there is
+        a newer image.
         """
         note = f"full listing: {because}"
         try:
@@ -227,7 +229,9 @@ class Hdfs(Extractor):
     def _plan_by_images(
         self, planning: Planning, saved: Saved, here: Namespace, because: str, *, complete: bool
     ) -> Plan:
-        """Plan without events: read every newer image whole or, if images are refused, list the roots at every run."""
+        """Return a plan without events: read every newer image whole or, if images are refused, list the roots at
+        every run.
+        """
         try:
             image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:
@@ -239,7 +243,8 @@ class Hdfs(Extractor):
                 f"; the NameNode was restored: its image of transaction {saved.image} is another than before"
             )
             same, saved = False, replace(saved, rounds=())
-        # An older image may come from a NameNode that lags or from a restored one, so it is read only when overdue.
+        # An older image may come from a NameNode that lags or was restored, so it is read only if a complete
+        # read is overdue.
         older = image.transaction < saved.image and not self._overdue(planning, saved)
         if (same or older) and not complete:
             return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
@@ -247,7 +252,9 @@ class Hdfs(Extractor):
         return plan_image(planning, saved, image, note, follow=False)
 
     def _newest_image(self, of: Namespace) -> OfferedImage:
-        """Return the newest image. Raises HdfsError if a local image is not from ``of``, the followed namespace."""
+        """Return the newest image. Raises HdfsError if a local image does not belong to the followed namespace,
+        ``of``.
+        """
         if self.image == NAMENODE:
             return OfferedImage(*hdfs(self._address).offered_image(), Namespace())
         image = local_image(self.image)
@@ -291,8 +298,8 @@ class Hdfs(Extractor):
     # -- check ---------------------------------------------------------------------------------------------------------
 
     def check(self) -> Iterator[str]:
-        """Yield the lines of ``navlin check``: whether events may be followed and images read, or the roots are listed
-        instead. Raises HdfsNotFound for a missing root.
+        """Yield lines for ``navlin check``: whether events may be followed, and whether images may be read or the
+        roots are listed instead. Raises HdfsNotFound for a missing root.
         """
         client = hdfs(self._address)
         if self.events:

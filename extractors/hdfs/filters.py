@@ -1,7 +1,8 @@
 """Path filters: globs, and the regular expressions built from them.
 
-In a glob ``*`` matches anything within one name, ``?`` one character, ``[abc]`` and ``[!abc]`` one of a set, and ``**``
-any number of names. A glob covers the paths it matches and everything below them.
+In a glob, ``*`` matches anything within one name, ``?`` matches one character, ``[abc]`` and ``[!abc]`` match one
+character of a set, and ``**`` matches any number of names. A glob covers the paths that it matches and everything
+below them.
 """
 
 from __future__ import annotations
@@ -13,21 +14,20 @@ from dataclasses import dataclass, field
 from extractors.lineage.staging import left_out
 
 STAGING = left_out()
-"""Globs for temporary and discarded files of jobs and people: the default of ``exclude``."""
+"""Default of ``exclude``: globs for temporary and discarded files of jobs and users."""
 
 ANY_DEPTH = "**"
 _ONE_OF = re.compile(r"\[!?[^]/]+\]")
 
 
 class BadGlob(ValueError):
-    """An invalid glob; the message names it and says why."""
+    """A glob is invalid. The message names the glob and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Globs to include and exclude, compiled to regular expressions. The directories above an included path are included.
-
-    Everything below an excluded path is excluded as well, so a walk need not descend.
+    """Globs to include and exclude, compiled to regular expressions. Directories above an included path are included.
+    Everything below an excluded path is excluded, so a walk need not descend there.
     """
 
     include: tuple[str, ...] = ("/",)
@@ -40,26 +40,26 @@ class Filters:
         object.__setattr__(self, "_excluded", re.compile(self.excluded))
 
     def takes(self, path: str) -> bool:
-        """Whether a path is read."""
+        """Whether a path is to be read."""
         return not self._excluded.fullmatch(path) and (
             self.include == ("/",) or self._included.fullmatch(path) is not None
         )
 
     @property
     def included(self) -> str:
-        """Regular expression that fully matches every included path; also valid in RE2."""
+        """Regular expression that fully matches every included path. It is also valid in RE2."""
         return _either(
             [*map(_at_or_below, self.include), *(on for glob in self.include for on in _on_the_way(glob))]
         )
 
     @property
     def excluded(self) -> str:
-        """Regular expression that fully matches every excluded path; also valid in RE2."""
+        """Regular expression that fully matches every excluded path. It is also valid in RE2."""
         return _either(_excluding(self.exclude, in_tree=False))
 
     @property
     def matching(self) -> str:
-        """Regular expression that fully matches the tree paths that are read (`Covered.matching`); "" if all are."""
+        """Regular expression that fully matches the tree paths to read, for `Covered.matching`; "" if all are read."""
         excluded = [f"(?!{_either(_excluding(self.exclude, in_tree=True))}\\Z)"] if self.exclude else []
         if self.include == ("/",):
             return f"(?s:{excluded[0]}.*)" if excluded else ""
@@ -69,8 +69,8 @@ class Filters:
 
 
 def check_include(glob: str) -> None:
-    """Check a glob of ``include``; raises `BadGlob`. ``**`` may only be at the end, because the directories above an
-    included path must be known by name.
+    """Check a glob of ``include``. Raises `BadGlob`. ``**`` is allowed only at the end, because the names of the
+    directories above an included path must be known.
     """
     check_exclude(glob)
     if ANY_DEPTH in _names(glob)[:-1]:
@@ -78,7 +78,7 @@ def check_include(glob: str) -> None:
 
 
 def check_exclude(glob: str) -> None:
-    """Check any glob; raises `BadGlob`."""
+    """Check any glob. Raises `BadGlob`."""
     if not glob.startswith("/"):
         raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" is that name anywhere)')
     for name in _names(glob):
@@ -105,7 +105,7 @@ def _names(glob: str) -> list[str]:
 
 
 def _either(expressions: Sequence[str]) -> str:
-    # Without expressions: an empty character class, because neither Python nor RE2 has a plain "never".
+    # Without expressions, use an empty character class, because neither Python nor RE2 has a plain "never".
     return f"(?s:{'|'.join(expressions)})" if expressions else r"[^\s\S]"
 
 
@@ -143,7 +143,7 @@ def _expressions(names: Sequence[str], *, in_tree: bool) -> Iterator[str]:
 
 
 def _name(glob: str, *, in_tree: bool) -> str:
-    """Convert one name of a glob to a regular expression. In a tree path a percent sign is written ``%25``."""
+    """Convert one name of a glob to a regular expression. A tree path has ``%25`` for a percent sign."""
     one = "(?:%25|[^/%])" if in_tree else "[^/]"
     parts: list[str] = []
     for part in re.findall(f"{_ONE_OF.pattern}|.", glob, re.DOTALL):
@@ -172,5 +172,5 @@ def _one_of(glob: str, *, in_tree: bool) -> str:
 
 
 def _inside(glob: str) -> str:
-    # A hyphen keeps its meaning, as in every shell.
+    # A hyphen keeps its meaning, as in all shells.
     return re.sub(r"([\\^\[\]&~|])", r"\\\1", glob.removeprefix("[").removeprefix("!").removesuffix("]"))

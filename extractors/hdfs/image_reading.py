@@ -1,4 +1,6 @@
-"""Turns an image into listings: it is fetched or found, checked, prepared once, and read in parts by parallel tasks."""
+"""Convert an image to listings. The image is fetched or found, checked and prepared once; parallel tasks then read its
+parts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 NAMENODE: Final = "namenode"
 VOLATILE: Final = {"lastAccessed": "lastAccessed", "size": "uc_size"}
-"""Attribute → image column, for attributes that change all the time (the size is that of a file being written)."""
+"""Attribute → image column, for attributes that change all the time. The size here is that of a file being written."""
 SIDECARS_IN_SPLIT: Final = 200
 _SIDECARS: Final = r"/\.(?:[^/]*\.)?navigator$"
 _FETCHED: Final = re.compile(r"fsimage_(\d+)")
@@ -32,7 +34,7 @@ Fetch = Callable[[Path, Callable[[int, int], None]], Path]
 
 @dataclass(frozen=True, slots=True)
 class ImageSettings:
-    """Location of the image (`NAMENODE`, a file, a directory of checkpoints), and limits for reading it."""
+    """Location of the image (`NAMENODE`, a file, or a directory of checkpoints), and limits for reading the image."""
 
     place: str
     memory_bytes: int
@@ -41,7 +43,7 @@ class ImageSettings:
 
 @dataclass(frozen=True, slots=True)
 class OfferedImage:
-    """The newest image, before it is read. ``md5`` is "" if unknown."""
+    """The newest image, before it is read. ``md5`` is "" if it is unknown."""
 
     transaction: int
     md5: str
@@ -49,10 +51,10 @@ class OfferedImage:
 
 
 def local_image(place: str) -> OfferedImage:
-    """Return the newest image at a place, with the ids in its header and in the file VERSION next to it. Raises
+    """Return the newest image at a path, with the ids in its header and in the file VERSION next to it. Raises
     ImageError.
     """
-    # pyarrow is loaded only when an image is read.
+    # These modules load pyarrow, so they are imported only when an image is read.
     from extractors.hdfs.image import describe_image, find_image, md5_beside
 
     image = find_image(place)
@@ -62,10 +64,10 @@ def local_image(place: str) -> OfferedImage:
 
 
 def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iterator[Record]:
-    """Fetch or find the image, check its MD5 and prepare it; then yield positions, a `Reject` if it is from another
-    namespace, and a `PartSplit` for each part. May be called repeatedly.
+    """Fetch or find the image, check its MD5 and prepare it. Then yield positions, a `Reject` if the image is from
+    another namespace, and a `PartSplit` for each part. May be called repeatedly.
 
-    Raises ImageError for an unsound image; a fetched one is removed.
+    Raises ImageError for a damaged image. If that image was fetched, it is removed.
     """
     from extractors.hdfs.image import ImageError, describe_image, prepare
 
@@ -104,7 +106,7 @@ def _found(
         image = _fetched(directory, split) or fetch(directory, progress.of("fetched"))
     else:
         image = find_image(settings.place)
-        # Fetched images are compared during the fetch.
+        # Fetched images have already been compared with their MD5 during the fetch.
         if image.with_name(f"{image.name}.md5").exists():
             check_md5(image, progress.of("checked"))
     if (found := describe_image(image).transaction_id) < split.transaction:
@@ -119,15 +121,15 @@ def _fetched(directory: Path, split: ImageSplit) -> Path | None:
 
     for file in directory.iterdir():
         if (found := _FETCHED.fullmatch(file.name)) and int(found[1]) >= split.transaction:
-            # After a format, or from a backup, another image may have the same transaction.
+            # After a format or a restore from a backup, another image may have the same transaction.
             another = int(found[1]) == split.transaction and split.md5 and md5_beside(file) != split.md5
             return None if another else file
     return None
 
 
 def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
-    """Yield listings of the files and directories of a part, without excluded ones, and splits for the paths that the
-    sidecars among them describe.
+    """Yield listings of the files and directories of a part, without excluded ones, and splits for the paths that
+    sidecars in this part describe.
     """
     from extractors.hdfs.image import read_part
 
@@ -143,7 +145,7 @@ def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
 
 
 def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
-    """Return the rows of a batch that pass the filters, and the paths of the sidecars among them."""
+    """Return the rows of a batch that pass the filters, and the paths of the sidecars among these rows."""
     import pyarrow.compute as pc
 
     paths, directories = batch.column("path"), batch.column("directory")
@@ -158,8 +160,8 @@ def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list
 
 
 def _listings(reading: Reading, batch: pa.RecordBatch) -> Iterator[Listing]:
-    """Yield a listing of the directories and one of all other rows, which have no sums over contents: empty columns cost
-    as much as full ones.
+    """Yield one listing of the directories and one of all other rows. The latter have no columns for sums over
+    contents, because empty columns cost as much as full ones.
     """
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Decides what to read of an HDFS: an image, the paths that events touched, or the configured trees."""
+"""Decide what to read from an HDFS: an image, the paths that events touched, or the configured trees."""
 
 from __future__ import annotations
 
@@ -22,27 +22,31 @@ from navlin.model.source import Source
 from navlin.model.tree import ROOT
 
 TRANSACTION: Final = "transaction"
-"""Position: the last transaction followed; everything read is at least as new."""
+"""Key of the position that holds the last followed transaction. Everything read is at least as new."""
 IMAGE_MD5: Final = "image md5"
-"""Position: the MD5 of the last image read."""
+"""Key of the position that holds the MD5 of the last image read."""
 COMPLETE_MS: Final = "complete_ms"
-"""Position: the time of the last complete plan, epoch ms."""
+"""Key of the position that holds the time of the last complete plan, in epoch ms."""
 ROUNDS: Final = "rounds"
-"""Position: the last rounds that followed events, as [transaction, epoch ms], oldest first."""
+"""Key of the position that holds the last rounds that followed events, as [transaction, epoch ms], oldest first."""
 MISSED: Final = "missed events"
-"""Position: number of consecutive times that the events since an image were gone before they could be followed."""
+"""Key of the position that counts the consecutive times that the events since an image were gone before they could be
+followed.
+"""
 
 ROUNDS_KEPT: Final = 200
-"""More than a day of rounds at ten-minute intervals; an image is seldom older."""
+"""Number of rounds saved: more than a day at ten-minute intervals. An image is seldom older."""
 EVENTS_AT_ONCE: Final = 100_000
 MOST_PLACES: Final = 1_000_000
-"""Number of touched paths that ends a round, because all are held in memory; later events are left to the next round."""
+"""Number of touched paths after which a round stops, because all of them are held in memory. Later events are left to
+the next round.
+"""
 MOST_MOVES: Final = 10_000
-"""Maximum number of renames in one round that business metadata follows: the index entries below each renamed path must
-be read first.
+"""Maximum number of renames in one round for which user-written metadata follows the renamed path. For each one, the
+index entries below the path must be read first.
 """
 SILENT_TRANSACTIONS: Final = 10_000
-"""Fewer transactions than this without events are not worth saving a position for."""
+"""Number of transactions without events below which no position is saved."""
 PATHS_IN_SPLIT: Final = 1_000
 TREES_IN_SPLIT: Final = 200
 """Number of trees in one split. Renamed paths are mostly files; large directories are split further."""
@@ -68,7 +72,7 @@ class Saved:
 
 
 def saved_in(values: Mapping[str, Any]) -> Saved:
-    """Parse the saved positions; missing ones get their defaults."""
+    """Return the saved positions. Missing ones have their default values."""
     return Saved(
         values.get(TRANSACTION),
         values.get(IMAGE, -1),
@@ -83,7 +87,7 @@ def saved_in(values: Mapping[str, Any]) -> Saved:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """The source and settings that a plan is for."""
+    """Source and settings of a plan."""
 
     source: Source
     filters: Filters
@@ -105,16 +109,16 @@ def plan_image(
     follow: bool = True,
     edits: list[Any] | None = None,
 ) -> Plan:
-    """Plan to read an image, the first or a newer one. With ``follow``, events are followed from its transaction on.
-    ``edits`` are the last edits up to that transaction (`edits_before`).
+    """Return a plan to read an image, the first or a newer one. With ``follow``, events are followed from the image's
+    transaction on. ``edits`` are the last edits up to that transaction (`edits_before`).
     """
     transaction = image.transaction
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
     directory = str(planning.spool / str(transaction))
     split = ImageSplit(directory, transaction, as_of_ms, saved.namespace.namespace_id, image.md5)
     positions = (
-        # A user who may not follow events may not see all sidecars either. So no transaction is saved for that user, and
-        # a later user who may follow events starts with a complete plan.
+        # A user who may not follow events may not see all sidecars either. So no transaction is saved for that user,
+        # and if another user may follow events later, that begins with a complete plan.
         Position(TRANSACTION, transaction if follow else None),
         Position(EDITS, edits),
         Position(IMAGE, transaction),
@@ -123,19 +127,19 @@ def plan_image(
         Position(ROUNDS, [list(each) for each in saved.rounds]),
         Position(MISSED, missed),
     )
-    # An image may be hours old: later events are read right after it.
+    # An image may be hours old, so later events are read right after it.
     covers = replace(_whole(planning, ROOT, as_of_ms), proved=True)
     return Plan((split,), positions, (covers,), note, more=True)
 
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
-    """Return the time to assume for an image's state, by navlin's own clock: just before the first round that followed
-    transactions newer than the image.
+    """Return the time to assume for an image's state, in epoch ms by navlin's own clock. It is just before the first
+    round that followed transactions newer than the image.
 
-    So changes read from events since then are neither overwritten nor taken for deletions, although the image is read
-    later.
+    Although the image is read later than the events of such rounds, their changes are then neither overwritten nor
+    treated as deletions.
     """
-    # Two milliseconds, because attributes from sidecars get a time one millisecond after the image's.
+    # Two milliseconds, because the attributes from sidecars get a time one millisecond later than the image's.
     return min((at_ms - 2 for followed, at_ms in rounds if followed > transaction), default=now_ms)
 
 
@@ -143,8 +147,8 @@ def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: 
 
 
 def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int, LastEdits]:
-    """Return the paths touched after a transaction, the last transaction read, and the last edits; stop early after
-    `MOST_PLACES`.
+    """Return the paths touched after a transaction, the last transaction read, and the last edits. Stop early if
+    `MOST_PLACES` is exceeded.
 
     Raises `MissingEvents`.
     """
@@ -164,7 +168,7 @@ def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched,
 def plan_touched(
     planning: Planning, saved: Saved, touched: Touched, through: int, edits: list[Any] | None
 ) -> Plan:
-    """Plan to read touched paths in their current state. Paths that are gone are covered, but not read."""
+    """Return a plan to read touched paths in their current state. Paths that are gone are covered, but not read."""
     now_ms = planning.now_ms
     splits: list[Split] = [
         DescribeSplit(paths, now_ms) for paths in in_batches(touched.described(), PATHS_IN_SPLIT)
@@ -202,7 +206,7 @@ def plan_listing(
     missed: int = 0,
     edits: list[Any] | None = None,
 ) -> Plan:
-    """Plan to list whole trees. With ``through``, events are followed from that transaction on."""
+    """Return a plan to list whole trees. With ``through``, events are followed from that transaction on."""
     splits = tuple(TreeSplit((root,), planning.now_ms, configured=True) for root in roots)
     covers = tuple(_whole(planning, root, planning.now_ms) for root in roots)
     positions = [Position(COMPLETE_MS, planning.now_ms)]

@@ -1,4 +1,6 @@
-"""Turns NameNode statuses into listings: of single paths, of whole trees in bounded pieces, and of sidecars' attributes."""
+"""Convert NameNode statuses to listings: of single paths, of whole trees in bounded pieces, and of the attributes in
+sidecars.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ from navlin.model.source import Source
 
 ROWS_IN_LISTING: Final = 5_000
 ROWS_IN_WALK: Final = 20_000
-"""Number of rows after which the rest of a walk is put into new splits."""
+"""Number of rows after which the rest of a walk is divided into new splits."""
 PIECES: Final = 16
-"""Maximum number of splits for the rest of a walk; parallelism grows by up to this factor with each round."""
+"""Maximum number of splits for the rest of a walk. The degree of parallelism grows by up to this factor in each round."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The source being read, its filters, and the time of the read. Attributes from a sidecar get a time one millisecond
-    after that of the path described.
+    """Source and filters of a read, and its time. Attributes from a sidecar get a time one millisecond later than that
+    of the path they describe.
 
-    ``files_where_claimed``: see `Listing.where_claimed`; directories are always written.
+    For ``files_where_claimed``, see `Listing.where_claimed`. Directories are always written.
     """
 
     source: Source
@@ -41,8 +43,8 @@ class Reading:
     as_of_ms: int
 
     def listing(self, statuses: Sequence[Status], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
-        """Return a listing of the statuses. ``words`` are the attributes in each one's sidecar, in the same order; empty
-        for a listing without sidecars.
+        """Return a listing of the statuses. ``words`` holds, in the same order, the attributes in the sidecar of each
+        status; it is empty for a listing without sidecars.
         """
         listing = to_listing(self.source, self.as_of_ms + bool(words), statuses)
         names = sorted({name for each in words for name in each})
@@ -51,14 +53,14 @@ class Reading:
         return replace(listing, attributes={**listing.attributes, **columns}, where_claimed=marked)
 
     def listings(self, statuses: Iterable[Status]) -> Iterator[Listing]:
-        """Yield listings of a bounded size, with the statuses that pass the filters."""
+        """Yield listings of a bounded size of the statuses that pass the filters."""
         taken = (each for each in statuses if self.filters.takes(each.path))
         for some in in_batches(taken, ROWS_IN_LISTING):
             yield self.listing(some)
 
 
 def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -> Iterator[Record]:
-    """Yield listings of the current state of paths, with the attributes in their sidecars."""
+    """Yield listings of the current state of paths, and of the attributes in their sidecars."""
     statuses, refused = _described(client, reading, paths)
     yield from refused
     yield from reading.listings(statuses)
@@ -66,7 +68,7 @@ def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -
 
 
 def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterator[Record]:
-    """Yield listings of paths and everything below them. Raises `HdfsNotFound` if a configured path does not exist."""
+    """Yield listings of paths and of everything below them. Raises `HdfsNotFound` if a configured path does not exist."""
     if split.configured:
         statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
         if absent := [path for path, status in statuses if status is None]:
@@ -83,9 +85,9 @@ def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterat
 
 
 def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) -> Iterator[Record]:
-    """Yield listings of everything below directories up to the limit of one split, then splits for the rest.
+    """Yield listings of everything below directories, up to the limit of one split, then splits for the rest.
 
-    A directory that HDFS cannot list now gets its own split, so that it fails alone.
+    A directory that HDFS cannot list at the moment gets its own split, so that it fails alone.
     """
     waiting = [path for path in directories if reading.filters.takes(path)]
     rows = 0
@@ -98,7 +100,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
                 yield from reading.listings(some)
                 waiting += [each.path for each in some if each.directory and reading.filters.takes(each.path)]
                 described += filter(None, (target_of(each.path) for each in some if not each.directory))
-        except HdfsNotFound:  # gone since: an event or the next listing will show that
+        except HdfsNotFound:  # deleted since it was listed: an event or the next listing will report that
             continue
         except HdfsUnavailable:
             if [*directories] == [directory] or not _answers(client):
@@ -117,8 +119,8 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
 
 
 def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status]) -> Iterator[Record]:
-    """Yield a second listing of the paths that have a sidecar, with its attributes, and a `Reject` for each unreadable
-    sidecar.
+    """Yield a second listing of the paths that have a sidecar, with the sidecar's attributes, and a `Reject` for each
+    unreadable sidecar.
     """
     if not reading.sidecars:
         return
@@ -152,8 +154,8 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
 def _described(
     client: HdfsClient, reading: Reading, paths: Sequence[str]
 ) -> tuple[list[Status], list[Reject]]:
-    """Return the statuses of the existing paths, and rejects for those that cannot be described, such as paths from an
-    image that the user may not see.
+    """Return the statuses of the existing paths, and a `Reject` for each path that cannot be described, such as a path
+    from an image that the user may not see.
     """
     try:
         return [status for status in client.describe(paths) if status is not None], []
@@ -162,7 +164,7 @@ def _described(
     except HdfsError as error:
         if len(paths) == 1:
             return [], [_rejected(client, reading, paths[0], error)]
-    # A single path makes the whole request fail.
+    # Halve the request, because a single path may have made the whole request fail.
     half = len(paths) // 2
     found, refused = _described(client, reading, paths[:half])
     more, also = _described(client, reading, paths[half:])
@@ -170,7 +172,7 @@ def _described(
 
 
 def _rejected(client: HdfsClient, reading: Reading, path: str, error: HdfsError) -> Reject:
-    """Return a reject for an unreadable path. Raises the error if this HDFS cannot be read at all."""
+    """Return a `Reject` for an unreadable path. Raises the error if this HDFS cannot be read at all."""
     if not isinstance(error, HdfsRefused) and not _answers(client):
         raise error
     return Reject(f"{reading.url}{path}", str(error), tree_path=to_tree(path))
@@ -184,12 +186,12 @@ def _answers(client: HdfsClient) -> bool:
 
 
 def to_tree(path: str) -> str:
-    """Convert a path to its place in the source's tree."""
+    """Convert a path to a tree path of the source."""
     return path.replace("%", "%25")
 
 
 def from_tree(place: str) -> str:
-    """Return the path of a place in the source's tree."""
+    """Convert a tree path of the source to a path."""
     return place.replace("%25", "%")
 
 

@@ -1,4 +1,4 @@
-"""Sidecars: hidden files in which people describe a neighboring file or directory, in Navigator's format.
+"""Sidecars: hidden files in which users describe a neighboring file or directory, in Navigator's format.
 
 ``/dir/.navigator`` describes the directory, ``/dir/.file.txt.navigator`` describes ``/dir/file.txt``. The content is
 JSON: ``{"name": …, "description": …, "tags": […], "properties": {…}}``.
@@ -16,7 +16,7 @@ MOST_PROPERTIES = 1_000
 
 
 class BadSidecar(ValueError):
-    """A sidecar with invalid content; the text is the reason."""
+    """The content of a sidecar is invalid. The message is the reason."""
 
 
 def target_of(path: str) -> str:
@@ -30,7 +30,7 @@ def target_of(path: str) -> str:
 
 
 def sidecar_of(path: str, *, directory: bool) -> str:
-    """Return the sidecar path of a file or directory; that of a directory is inside the directory."""
+    """Return the path of the sidecar for a file or directory. The sidecar for a directory is inside the directory."""
     if directory:
         return f"{path.rstrip('/')}/{SUFFIX}"
     above, _, name = path.rpartition("/")
@@ -38,7 +38,7 @@ def sidecar_of(path: str, *, directory: bool) -> str:
 
 
 def parse_sidecar(text: bytes) -> dict[str, Any]:
-    """Return the attributes in a sidecar: ``name``, ``description``, ``tags``, ``up_<key>``. Raises `BadSidecar`."""
+    """Return the attributes in a sidecar: ``name``, ``description``, ``tags`` and ``up_<key>``. Raises `BadSidecar`."""
     if len(text) > MOST_BYTES:
         raise BadSidecar(f"it has more than {MOST_BYTES} bytes")
     try:
@@ -65,7 +65,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
 
 
 def _without_halves(payload: Any) -> Any:
-    """Replace lone surrogates, which JSON can escape and UTF-8 cannot hold, with U+FFFD."""
+    """Replace lone surrogates with U+FFFD, because JSON can escape them but UTF-8 cannot hold them."""
     written = json.dumps(payload, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
     return json.loads(written.decode("utf-16-le", "replace"))
 

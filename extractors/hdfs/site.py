@@ -1,4 +1,6 @@
-"""Finds the names of an HDFS in claims: its URL and the addresses of its NameNodes, from settings or hdfs-site.xml."""
+"""Find the URLs that claims use for an HDFS: its own URL and the addresses of its NameNodes, from settings or
+hdfs-site.xml.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,18 @@ from typing import Final
 from xml.etree import ElementTree
 
 RPC_PORT: Final = "8020"
-"""Hadoop's default, if a URL has no port."""
+"""Hadoop's default port for a URL without one."""
 
 
 def authorities(url: str, namenodes: Sequence[str], configuration_directory: str) -> Iterator[str]:
-    """Yield every URL under which files of this HDFS may be named: ``hdfs://ns1``, ``hdfs://host:8020`` …"""
+    """Yield every URL under which files of this HDFS may be named, such as ``hdfs://ns1`` and ``hdfs://host:8020``."""
     host = url.removeprefix("hdfs://").strip("/")
     if not host:
         return
     members = tuple(namenodes) or tuple(_namenodes(host, configuration_directory))
     if members:
         yield f"hdfs://{host}"
-    # A nameservice has no port; a host's may be left out if it is the default.
+    # A nameservice has no port. The port of a host may be left out if it is the default.
     for member in members or (host,):
         name, _, port = member.partition(":")
         if port in ("", RPC_PORT):
@@ -36,8 +38,8 @@ def _namenodes(nameservice: str, directory: str) -> Iterator[str]:
 
 
 def _settings(file: Path) -> dict[str, str]:
-    """Read the properties in a Hadoop configuration file. If it cannot be read, return none: the error appears once a
-    value is needed.
+    """Return the properties in a Hadoop configuration file; empty if the file cannot be read, because the error will
+    appear when a value is needed.
     """
     try:
         root = ElementTree.parse(file).getroot()

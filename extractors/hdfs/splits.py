@@ -1,5 +1,3 @@
-"""The splits of the HDFS extractor."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,10 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImageSplit(Split):
-    """A whole image, to be fetched, checked and prepared; it yields a split for each part.
+    """A whole image to fetch, check and prepare. Reading it yields a split for each part.
 
     The image is of ``transaction`` or newer. ``directory`` holds the image and the files prepared from it.
-    ``namespace_id`` is that of the followed namespace, 0 if unknown; ``md5`` is that of the offered image, "" if unknown.
+    ``namespace_id`` is the id of the followed namespace, 0 if unknown. ``md5`` is the MD5 of the offered image, "" if
+    unknown.
     """
 
     directory: str
@@ -37,7 +36,9 @@ class ImageSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartSplit(Split):
-    """A range of an image's inodes. ``directory`` is that of the `ImageSplit`; ``number`` counts the parts from 1."""
+    """A range of an image's inodes. ``directory`` is the same as in the `ImageSplit`; ``number`` counts the parts from
+    1.
+    """
 
     directory: str
     prepared: Prepared
@@ -56,7 +57,7 @@ class PartSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class DescribeSplit(Split):
-    """Single paths, read in their current state with their sidecars; missing ones are skipped."""
+    """Single paths to read in their current state, with their sidecars. Missing paths are skipped."""
 
     paths: tuple[str, ...]
     as_of_ms: int
@@ -68,7 +69,7 @@ class DescribeSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class TreeSplit(Split):
-    """Paths, read with everything below them. A missing one is an error if they are ``configured``."""
+    """Paths to read with everything below them. If they are ``configured``, a missing path is an error."""
 
     paths: tuple[str, ...]
     as_of_ms: int
@@ -81,7 +82,7 @@ class TreeSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class WalkSplit(Split):
-    """Directories that have been read themselves; everything below them is still to be read."""
+    """Directories that have already been read, and below which everything is still to be read."""
 
     directories: tuple[str, ...]
     as_of_ms: int

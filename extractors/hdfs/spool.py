@@ -1,4 +1,6 @@
-"""Directories that hold images while they are read: one per image, until a later plan finds it no longer needed."""
+"""Directories that hold images while they are read. Each image has its own directory, until a later plan no longer
+needs it.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ _LOCK: Final = "lock"
 
 
 def spool_of(estate: Estate, source: Source) -> Path:
-    """Return the spool directory of one source. Raises PermissionError if it is in the temporary directory and belongs
-    to another user.
+    """Return the spool directory of one source. Raises PermissionError if the spool is in the temporary directory and
+    belongs to another user.
     """
     if estate.spool:
         return Path(estate.spool) / source.id
@@ -30,7 +32,7 @@ def spool_of(estate: Estate, source: Source) -> Path:
 
 
 def clear(spool: Path, keep: int | None = None) -> None:
-    """Remove the files of earlier plans, except those being read now and the image of transaction ``keep``."""
+    """Remove the files of earlier plans, except those that are being read and the image of transaction ``keep``."""
     with suppress(FileNotFoundError):
         for directory in spool.iterdir():
             if directory.name != str(keep):
@@ -47,7 +49,7 @@ def _remove(directory: Path) -> None:
 
 @contextmanager
 def alone_in(directory: Path) -> Iterator[None]:
-    """Create the directory and hold an exclusive lock on it."""
+    """Create the directory, and hold an exclusive lock on it."""
     directory.mkdir(parents=True, exist_ok=True)
     with _locked(directory, fcntl.LOCK_EX):
         yield
@@ -55,7 +57,7 @@ def alone_in(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def reading_in(directory: Path) -> Iterator[None]:
-    """Keep the directory from being removed. Raises FileNotFoundError if it has been."""
+    """Prevent the directory from being removed. Raises FileNotFoundError if it has already been removed."""
     with _locked(directory, fcntl.LOCK_SH):
         yield
 
@@ -68,7 +70,9 @@ def _locked(directory: Path, how: int) -> Iterator[None]:
 
 
 class Progress:
-    """Progress of the work on an image, in a small file that anybody may read: ``fetched: 1200 of 34000 bytes``."""
+    """Progress of the work on an image, written to a small file that everyone may read: ``fetched: 1200 of 34000
+    bytes``.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / "progress"
@@ -82,5 +86,5 @@ class Progress:
             self._file.write_text(f"{what}: {done} of {total if total >= 0 else 'unknown'} bytes\n")
 
     def of(self, what: str) -> Callable[[int, int], None]:
-        """Return a reporter for one kind of work."""
+        """Return a progress callback for one kind of work."""
         return lambda done, total: self.report(what, done, total)

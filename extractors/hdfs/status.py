@@ -1,4 +1,4 @@
-"""NameNode file statuses as records."""
+"""Convert NameNode file statuses to records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from navlin.model.source import Source
 
 
 def to_listing(source: Source, as_of_ms: int, statuses: Iterable[Status]) -> Listing:
-    """Convert statuses of files and directories to a listing, with the same attributes as the image gives."""
+    """Convert statuses of files and directories to a listing, with the same attributes as from an image."""
     rows = list(statuses)
 
     def column(value_of: Any) -> list[Any]:

@@ -1,8 +1,8 @@
-"""Merges the paths touched by the events of one round, so that each is read once, in its current state.
+"""Merge the paths touched by the events of one round, so that each path is read once, in its current state.
 
-The paths form a tree of names, because one event for a directory applies to everything below it. The order of events
-only tells which paths may be gone, because the files are read after the events, and may already be in a state that later
-events report.
+The paths form a tree of names, because an event for a directory applies to everything below it. The order of events
+only determines which paths may be gone. It does not determine the state of a file, because files are read after the
+events, and may already be in a state that later events report.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from extractors.hdfs.sidecars import target_of
 
 @dataclass(slots=True)
 class _Place:
-    """One name in the tree, and the work to do there."""
+    """One name in the tree, and the work to do for it."""
 
     below: dict[str, _Place] = field(default_factory=dict)
     described: bool = False
     listed: bool = False
-    """A new directory or the target of a rename, to be listed with everything below it."""
+    """Whether this is a new directory or the target of a rename, to be listed with everything below it."""
     gone: bool = False
-    """The entry that was here at the beginning is gone."""
+    """Whether the entry that was here at the beginning of the round is gone."""
 
 
 @dataclass(slots=True)
 class Touched:
-    """The touched paths, filled by `add`, event by event. ``takes`` tells whether a path is read at all.
+    """Touched paths, collected by `add`. ``takes`` returns whether a path is read at all.
 
-    With ``sidecars``, the path that a sidecar describes is touched along with the sidecar.
+    With ``sidecars``, a path is also touched if the sidecar that describes it is touched.
     """
 
     takes: Callable[[str], bool]
     sidecars: bool = True
     places: int = 0
-    """Number of names ever added to the tree; it never decreases."""
+    """Number of names ever added to the tree. It never decreases."""
     renames: list[tuple[str, str]] = field(default_factory=list)
-    """(path before, path after) of each rename with both paths read, in the order of the events."""
+    """(previous path, new path) of each rename for which both paths are read, in the order of the events."""
     _root: _Place = field(default_factory=_Place)
 
     def add(self, event: Event) -> None:
@@ -63,17 +63,17 @@ class Touched:
                     self._describe(target)
 
     def described(self) -> Iterator[str]:
-        """Yield paths to read individually: changed and new paths, and parents of new or removed ones. Parents come
-        first.
+        """Yield the paths to read individually, parents first: changed and new paths, and parents of new or removed
+        paths.
         """
         return (path for path, place, _ in self._walk() if place.described and not place.listed)
 
     def listed(self) -> Iterator[str]:
-        """Yield paths to list with everything below them."""
+        """Yield the paths to list with everything below them."""
         return (path for path, place, _ in self._walk() if place.listed)
 
     def gone(self) -> Iterator[str]:
-        """Yield paths whose former entries, including those below, are gone unless they are read in this round."""
+        """Yield the paths whose former entries, including those below, are gone unless they are read in this round."""
         return (path for path, place, within in self._walk() if _is_covered(place) and not within)
 
     def _arrive(self, path: str) -> None:
@@ -93,8 +93,8 @@ class Touched:
             place.described = True
 
     def _at(self, path: str) -> _Place | None:
-        """Return the place of a path, adding it if necessary; None if the path is not read at all, or is listed anyway
-        with a directory above it.
+        """Return the node of a path, adding it if necessary. Return None if the path is not read at all, or is listed
+        anyway with a directory above it.
         """
         if not self.takes(path):
             return None
@@ -109,7 +109,7 @@ class Touched:
         return place
 
     def _walk(self) -> Iterator[tuple[str, _Place, bool]]:
-        """Yield every place with its path and whether a place above it covers its former entries; parents first."""
+        """Yield (path, node, whether a node above covers its former entries) for every node, parents first."""
         waiting = [("/", self._root, False)]
         while waiting:
             path, place, within = waiting.pop()

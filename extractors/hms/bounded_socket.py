@@ -10,25 +10,27 @@ from thrift.transport.TSSLSocket import TSSLSocket
 from thrift.transport.TTransport import TTransportException
 
 WHOLE: Final = 4
-"""A whole response may take this many times the timeout."""
+"""Maximum time for a whole response, as a multiple of the timeout."""
 MOST_BYTES: Final = 1 << 28
 
 
 class _Bounded:
-    """Limits one response at a time; `begin` starts the next."""
+    """Limits one response at a time. `begin` starts the next response."""
 
     handle: Any
     _deadline_s = _silence_s = 0.0
     _left_bytes = 0
 
     def begin(self, silence_s: float) -> None:
-        """Limit the following reads to ``silence_s`` between two bytes, `WHOLE` times that in all, and `MOST_BYTES`."""
+        """Limit the next response to ``silence_s`` seconds between two reads, `WHOLE` times that in all, and
+        `MOST_BYTES`.
+        """
         self.setTimeout(silence_s * 1000)  # type: ignore[attr-defined]
         self._silence_s, self._deadline_s = silence_s, time.monotonic() + WHOLE * silence_s
         self._left_bytes = MOST_BYTES
 
     def read(self, size: int) -> bytes:
-        """Read as TSocket does, within the limits. Raises `TTransportException` beyond them."""
+        """Read as TSocket does, within the limits. Raises `TTransportException` if a limit is exceeded."""
         left_s = self._deadline_s - time.monotonic()
         if left_s <= 0:
             raise TTransportException(TTransportException.TIMED_OUT, "the answer is incomplete")
@@ -46,8 +48,8 @@ class _Bounded:
 
 
 class PlainSocket(_Bounded, TSocket):  # type: ignore[misc]  # thrift ships no annotations
-    """A bounded socket."""
+    """A plain socket that limits the time and the size of each response."""
 
 
 class TlsSocket(_Bounded, TSSLSocket):  # type: ignore[misc]
-    """A bounded socket that speaks TLS."""
+    """A TLS socket that limits the time and the size of each response."""

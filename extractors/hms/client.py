@@ -1,4 +1,4 @@
-"""A connection to a Hive metastore, with the extractor's calls and with errors that say what to do."""
+"""A connection to a Hive metastore, with the calls that the extractor needs and with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from navlin.kerberos.words import KerberosFailed
 
 _T = TypeVar("_T")
 
-# Thrift also logs the errors it raises; without logging set up, they go to stderr.
+# Thrift also logs the errors that it raises. If logging is not configured, they would go to stderr.
 logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())
 
 DEFAULT_PORT = 9083
@@ -33,7 +33,9 @@ _BUFFER_BYTES = 64 * 1024
 _ALL = -1
 _MOST_BYTES = 1 << 28
 _MOST_ITEMS = 1 << 22
-"""Limits for a string and a list in a response, because Thrift allocates as much memory as the response asks for."""
+"""Maximum sizes of a string and a list in a response, because Thrift allocates as much memory as the response
+announces.
+"""
 _NOT_THRIFT = (TProtocolException, EOFError, ValueError, TypeError, OverflowError, MemoryError)
 """Errors that Thrift's decoder raises on damaged bytes."""
 
@@ -43,7 +45,7 @@ class MetastoreError(Exception):
 
 
 class MetastoreTimedOut(MetastoreError):
-    """A call took too long. The connection is no longer usable."""
+    """A call took too long. The connection can no longer be used."""
 
 
 class MetastoreRefused(MetastoreError):
@@ -51,20 +53,20 @@ class MetastoreRefused(MetastoreError):
 
 
 class MetastoreGarbled(MetastoreError):
-    """The response is not Thrift, or does not match the call. The connection is no longer usable."""
+    """The response is not Thrift or does not match the call. The connection can no longer be used."""
 
 
 class MetastoreLost(MetastoreError):
-    """The connection broke, because the metastore ended or because of the requested object."""
+    """The connection broke, because the metastore ended or because it failed on the requested object."""
 
 
 class CallUnknown(MetastoreError):
-    """The metastore's version does not know the call."""
+    """The metastore's version does not have the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address of a metastore and settings for talking to it. ``uris`` are tried in order."""
+    """Address of a metastore and settings for connecting to it. ``uris`` are tried in order."""
 
     uris: tuple[str, ...]
     framed: bool = False
@@ -76,7 +78,7 @@ class Address:
     catalog: str = DEFAULT_CATALOG
     tls: bool = False
     ca_file: str = ""
-    """PEM file of the CA certificates to trust instead of the system's"""
+    """PEM file of the CA certificates to trust instead of the system's."""
 
 
 class Connection:
@@ -96,7 +98,7 @@ class Connection:
                 self._socket = _socket(uri, self._address)
                 self._protocol: Any = _protocol(self._socket, uri, self._address)
             except KerberosFailed as error:
-                # The instance is up, and the others would reject the login for the same reason.
+                # The instance is up, and other instances would reject the login for the same reason.
                 raise MetastoreError(f"{uri}: {error}") from error
             except NoAuthorities as error:
                 raise MetastoreError(f"{uri}: {error}") from error
@@ -122,8 +124,8 @@ class Connection:
         return self.ask(call, *arguments)()
 
     def ask(self, call: Call[_T], *arguments: Any) -> Callable[[], _T]:
-        """Send a call; return a function that waits for the result, so that the metastore works in the meantime. No
-        other call may be made before the result is received. Both raise as `call` does.
+        """Send a call, and return a function that waits for the result, so that the metastore works in the meantime.
+        No other call may be made before the result is received. Both functions raise the errors of `call`.
         """
         with self._explained(call.name):
             call.send(self._protocol, *arguments)
@@ -183,7 +185,9 @@ class Connection:
         return self.call(idl.GET_ALL_TABLES, self._in_catalog(database))
 
     def _in_catalog(self, database: str) -> str:
-        """Return a database's name for calls without a catalog parameter. Metastores before Hive 3 have no catalogs."""
+        """Return a database's name for calls without a catalog parameter. The name has no prefix for the default
+        catalog, because metastores before Hive 3 have no catalogs.
+        """
         catalog = self._address.catalog
         return database if catalog == DEFAULT_CATALOG else f"@{catalog}#{database}"
 
@@ -192,11 +196,11 @@ class Connection:
         return self.ask_tables(database, names)()
 
     def ask_tables(self, database: str, names: Sequence[str]) -> Callable[[], list[idl.Table]]:
-        """Send the call of `tables`; return a function that waits for the result, as `ask` does."""
+        """Send the call of `tables`, and return a function that waits for the result, like `ask`."""
         if not self._knows_requests:
             return self.ask(idl.GET_TABLES, database, list(names))
         capabilities = idl.ClientCapabilities([idl.INSERT_ONLY_TABLES])
-        # No processor capabilities: Hive 4 alters the returned tables to match those that a client declares.
+        # Processor capabilities are not declared, because Hive 4 alters the returned tables to match them.
         request = idl.GetTablesRequest(database, list(names), capabilities, self._address.catalog)
         answer = self.ask(idl.GET_TABLES_REQ, request)
 
@@ -210,33 +214,35 @@ class Connection:
         return tables
 
     def partition_names(self, database: str, table: str) -> list[str]:
-        """Return the names of all partitions at once, some 50 bytes each, because the call has no paging."""
+        """Return the names of all partitions at once, about 50 bytes each, because the call has no paging."""
         return self.call(idl.GET_PARTITION_NAMES, self._in_catalog(database), table, _ALL)
 
     def ask_partitions(
         self, database: str, table: str, names: Sequence[str]
     ) -> Callable[[], list[idl.Partition]]:
-        """Send a call for the existing partitions with these names, in any order; return a function that waits for the
-        result, as `ask` does.
+        """Send a call for the existing partitions with these names, and return a function that waits for the result,
+        like `ask`. The partitions are in any order.
         """
         return self.ask(idl.GET_PARTITIONS_BY_NAMES, self._in_catalog(database), table, list(names))
 
     def catalogs(self) -> list[str]:
-        """Return the names of all catalogs; only the default one if the metastore has no catalogs."""
+        """Return the names of all catalogs. If the metastore has no catalogs, this is only the default one."""
         try:
             return self.call(idl.GET_CATALOGS).names or []
         except CallUnknown:
             return [DEFAULT_CATALOG]
 
     def current_event_id(self) -> int:
-        """Return the id of the newest notification; 0 if no listener writes any, or the metastore is too old."""
+        """Return the id of the newest notification; 0 if no listener writes notifications or the metastore is too old
+        for them.
+        """
         try:
             return self.call(idl.GET_CURRENT_EVENT_ID).eventId or 0
         except CallUnknown:
             return 0
 
     def events(self, after_id: int, at_most: int) -> list[idl.NotificationEvent]:
-        """Return the oldest notifications with an id greater than ``after_id``, ascending, up to ``at_most``."""
+        """Return the oldest notifications with an id greater than ``after_id``, in ascending order, up to ``at_most``."""
         return self.call(idl.GET_NEXT_EVENTS, idl.NotificationEventRequest(after_id, at_most)).events or []
 
 
@@ -301,6 +307,8 @@ def host_and_port(uri: str) -> tuple[str, int]:
 
 
 def _line(message: str | None) -> str:
-    """Return the first line of an external message, bounded, because metastores send whole stack traces."""
+    """Return the first line of an external message, limited to 300 characters, because metastores send whole stack
+    traces.
+    """
     lines = (message or "no message").strip().splitlines()
     return lines[0][:300] if lines else "no message"

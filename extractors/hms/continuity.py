@@ -1,7 +1,8 @@
-"""Checks whether a metastore is still the one that was followed.
+"""Check whether a metastore is still the one that was followed.
 
-After a restore from a backup, notification ids go back. Once the restored metastore has grown past navlin's position, it
-has other events under the same ids. So a digest of the last event followed is saved, and the event is read again.
+After a restore from a backup, notification ids are lower than before. Once the restored metastore has passed navlin's
+position, it has other events under the same ids. A digest of the last followed event is therefore saved, and that
+event is read again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from extractors.hms.idl import NotificationEvent
 from navlin.model.plan import SourceTime
 
 EVENT_DIGEST = "event digest"
-"""Position: the digest of the event whose id is saved; absent if the log did not have the event."""
+"""Key of the position that holds the digest of the event whose id is saved; absent if the log did not have the event."""
 
 
 def digest_of(event: NotificationEvent) -> str:
@@ -32,7 +33,9 @@ def digest_of(event: NotificationEvent) -> str:
 
 
 def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
-    """Return the event with an id; None if the log no longer has it, because a metastore forgets events after some days."""
+    """Return the event with an id; None if the log no longer has it, because a metastore removes events after some
+    days.
+    """
     if event_id <= 0:
         return None
     found = metastore.events(event_id - 1, 1)
@@ -40,9 +43,9 @@ def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
 
 
 def why_not_continued(event: NotificationEvent | None, followed: int, digest: str) -> str:
-    """Explain why the log is not the one that was followed up to ``followed``; "" if it may be.
+    """Return the reason why this is not the log that was followed up to event ``followed``; "" if it may be.
 
-    ``event`` is the log's current event with that id. Without it, or without a digest, there is nothing to compare.
+    ``event`` is the log's current event with that id. Without the event or a digest, there is nothing to compare.
     """
     if event is None or not digest or digest_of(event) == digest:
         return ""
@@ -50,7 +53,7 @@ def why_not_continued(event: NotificationEvent | None, followed: int, digest: st
 
 
 def time_of(event: NotificationEvent | None, uri: str) -> SourceTime | None:
-    """Return the time on the metastore's clock, as far as its newest event shows it; None without an event."""
+    """Return the time on the metastore's clock, as far as the newest event shows it; None without an event."""
     if event is None or not event.eventTime:
         return None
     return SourceTime(event.eventTime * 1000, f"the newest event of the metastore {uri}", exact=False)

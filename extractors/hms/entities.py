@@ -1,4 +1,4 @@
-"""Converts a metastore's objects to entities and relations, without any calls."""
+"""Convert a metastore's objects to entities and relations, without any calls."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _PROVIDERS_WITHOUT_FILES = frozenset({"jdbc", "org.apache.spark.sql.jdbc", "kafk
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Source and time of the objects being read, for every record made from them. ``place`` names the metastore in
-    rejects.
+    """Source and time of the objects that are being read, for all records created from them. ``place`` names the
+    metastore in rejects.
     """
 
     source: Source
@@ -55,7 +55,7 @@ class Reading:
 
 
 def to_database(reading: Reading, database: Database, name: str) -> Iterator[Record]:
-    """Yield a database and its location."""
+    """Yield the records of a database and its location."""
     key = database_key(reading.source, database.name or name)
     parameters = database.parameters or {}
     location = _location(database.locationUri)
@@ -72,13 +72,15 @@ def to_database(reading: Reading, database: Database, name: str) -> Iterator[Rec
 def to_table(
     reading: Reading, table: Table, name: TableName, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
-    """Yield a table or view, its columns, and its location. Parts missing in a broken table are left out."""
+    """Yield the records of a table or view, its columns, and its location. Parts that a broken table lacks are left
+    out.
+    """
     parameters = table.parameters or {}
     descriptor = table.sd or StorageDescriptor()
     partition_keys = table.partitionKeys or []
     view = table.tableType in VIEW_TYPES
     kind = EntityType.VIEW if view else EntityType.TABLE
-    # The database's name as requested: a broken table may have another spelling, or none.
+    # Use the database's name from the request, because a broken table may have another spelling or none.
     key = table_key(reading.source, name.database, table.tableName or name.table, kind)
     location = _location(usable_location(table))
     attributes = {
@@ -107,15 +109,16 @@ def to_table(
     try:
         columns = columns_of(table)
     except ValueError as error:
-        # The tree path excludes the table's indexed columns from the coverage, because they are unread, not gone.
+        # The columns of the table that are in the index are excluded from coverage, because they are unread, not
+        # deleted.
         yield Reject(f"{reading.place} {name}", str(error), tree_path=key.tree_path)
         columns = partition_keys
     yield from _columns(reading, key, columns, renamed_from)
 
 
 def columns_of(table: Table) -> list[FieldSchema]:
-    """Return the columns in order, partition keys last. Raises ValueError if Spark keeps the columns in parameters that
-    do not parse.
+    """Return the columns in order, partition keys last. Raises ValueError if Spark stores the columns in parameters
+    that cannot be parsed.
     """
     columns = (table.sd.cols if table.sd else None) or []
     if hides_columns(columns):
@@ -127,8 +130,8 @@ def columns_of(table: Table) -> list[FieldSchema]:
 
 
 def usable_location(table: Table) -> str | None:
-    """Return the location of the table's files; None for views, and for Kudu, HBase or JDBC tables, whose location is
-    made up.
+    """Return the location of the table's files. Return None for views, and for Kudu, HBase or JDBC tables, whose
+    location is made up.
     """
     parameters = table.parameters or {}
     descriptor = table.sd or StorageDescriptor()
@@ -142,7 +145,7 @@ def usable_location(table: Table) -> str | None:
     if provider:
         if provider.lower() in _PROVIDERS_WITHOUT_FILES:
             return None
-        # If Hive could not read the table, Spark keeps the table's real location with the SerDe.
+        # If Hive cannot read the table, Spark stores the table's real location with the SerDe.
         serde = (descriptor.serdeInfo.parameters if descriptor.serdeInfo else None) or {}
         location = next((value for key, value in serde.items() if key.lower() == "path"), location)
     return None if location and location.endswith(_PLACEHOLDER) else location
@@ -151,7 +154,7 @@ def usable_location(table: Table) -> str | None:
 def to_partition(
     reading: Reading, table: Key, name: str, partition: Partition, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
-    """Yield a partition, by its name in the metastore, and its location."""
+    """Yield the records of a partition and its location. ``name`` is the partition's name in the metastore."""
     key = partition_key(table, name)
     parameters = partition.parameters or {}
     descriptor = partition.sd or StorageDescriptor()
@@ -177,14 +180,14 @@ def to_partition(
 
 
 def to_rename(source: Source, rename: TableRenamed) -> Iterator[Record]:
-    """Convert a rename that the metastore reported to the operation old table → ALTER … RENAME → new table."""
+    """Convert a rename that the metastore reported to an operation: old table → ALTER … RENAME → new table."""
     kind, word = (EntityType.VIEW, "VIEW") if rename.view else (EntityType.TABLE, "TABLE")
     before = table_key(source, *rename.before, kind)
     after = table_key(source, *rename.after, kind)
     text = f"ALTER {word} {rename.before} RENAME TO {rename.after}"
     operation = operation_key(source, text, (before.identity, after.identity))
     names = {"inputs": [str(rename.before)], "outputs": [str(rename.after)]}
-    # Event ids start over if the metastore's database does, their times do not.
+    # Event ids start again if the metastore's database is replaced, but times do not.
     execution = execution_key(operation, f"event {rename.event_id} at {rename.time_ms}")
     when = {"started": rename.time_ms, "ended": rename.time_ms}
     yield from Operation(
@@ -251,7 +254,7 @@ def _avro_schema_url(parameters: Mapping[str, str], descriptor: StorageDescripto
 
 
 def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
-    """Return parameters in a fixed order, without statistics, times and Spark's schema."""
+    """Return parameters sorted by name, without statistics, times and Spark's schema."""
     kept = {
         key: value or ""
         for key, value in sorted(parameters.items())
@@ -261,7 +264,7 @@ def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
-    """Return times and statistics, whose changes alone do not count as a change of the object."""
+    """Return times and statistics. A change of these alone does not count as a change of the object."""
     touched_s = parameters.get("transient_lastDdlTime") or parameters.get("last_modified_time")
     if touched_s and len(touched_s) > MAX_DIGITS:
         touched_s = None
@@ -275,7 +278,7 @@ def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[
 
 
 MAX_DIGITS = 1_000
-"""Maximum number of digits of a time, because Python does not parse numbers with more than a few thousand."""
+"""Maximum number of digits in a time, because Python does not parse numbers with more than a few thousand digits."""
 _SHOWN_STATISTICS = frozenset({"numRows", "rawDataSize", "totalSize", "numFiles"})
 
 
@@ -302,5 +305,5 @@ def _text(text: str | None) -> str | None:
 
 
 def _location(text: str | None) -> str | None:
-    # Bounded and redacted, because it becomes part of the path's identity.
+    # The location is bounded and redacted, because it becomes part of the path's identity.
     return bounded(redact(text)) if text else None

@@ -1,8 +1,8 @@
-"""Converts notification events of a Hive metastore to changes. The objects are read afterwards, in their current state.
+"""Convert notification events of a Hive metastore to changes. The objects are read afterwards, in their current state.
 
-There are three message formats: ``json-0.2`` (Hive 2 and later: the objects as Thrift JSON, keyed by field id), plain
-JSON that names database and table only (Hive 1, CDH 5), and ``gzip(json-2.0)`` (base64 of gzipped JSON, Hive 4, HDP).
-If a message cannot be read, the event's own columns suffice.
+There are three message formats: ``json-0.2`` (Hive 2 and later), which has the objects as Thrift JSON, keyed by field
+id; plain JSON that only names database and table (Hive 1, CDH 5); and ``gzip(json-2.0)``, base64 of gzipped JSON (Hive
+4, HDP). If a message cannot be read, the event's own columns are enough.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ STATISTICS = frozenset(
     "numRows rawDataSize totalSize numFiles numPartitions numFilesErasureCoded COLUMN_STATS_ACCURATE"
     " STATS_GENERATED STATS_GENERATED_VIA_STATS_TASK DO_NOT_UPDATE_STATS".split()
 )
-"""Parameters that are statistics. Those of Spark begin with `SPARK_STATISTICS`."""
+"""Names of parameters that are statistics. Spark's begin with `SPARK_STATISTICS`."""
 SPARK_STATISTICS = "spark.sql.statistics."
 TOUCHED_AT = frozenset({"transient_lastDdlTime", "last_modified_time", "last_modified_by"})
-"""Parameters that change along with any other change."""
+"""Parameters that change whenever anything else changes."""
 VIEW_TYPES = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 
 
 class TableName(NamedTuple):
-    """A table's names, in lower case as a metastore keeps them (its events do not always)."""
+    """A table's database and name, in lower case as a metastore stores them. Events may use other letter case."""
 
     database: str
     table: str
@@ -76,7 +76,7 @@ class TableRenamed:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsChanged:
-    """``names`` is None if the message does not name them."""
+    """Added, altered or dropped partitions of a table. ``names`` is None if the message does not name the partitions."""
 
     table: TableName
     names: tuple[str, ...] | None
@@ -87,8 +87,8 @@ Change = DatabaseChanged | TableCreated | TableAltered | TableDropped | TableRen
 
 
 def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Change | None:
-    """Return the change that an event reports; None if navlin ignores the event. These are events of other catalogs,
-    functions, transactions and statistics, and changes of nothing but statistics and times.
+    """Return the change that an event reports; None for an event that navlin ignores. Ignored events concern other
+    catalogs, functions, transactions or statistics, or change nothing but statistics and times.
     """
     if (event.catName or DEFAULT_CATALOG).lower() != catalog.lower():
         return None
@@ -119,7 +119,7 @@ def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Cha
                 return None
             return PartitionsChanged(name, _partitions(message))
         case "ALTER_PARTITIONS":
-            # Hive 4.1 and later: one event for many, with their current state only.
+            # Hive 4.1 and later send one event for many partitions, with only their current state.
             return PartitionsChanged(name, _partitions(parse_message(event)))
     return None
 
@@ -140,7 +140,7 @@ def parse_message(event: NotificationEvent) -> Message:
 def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
     message = parse_message(event)
     before, after = _plain_object(message, "tableObjBefore"), _plain_object(message, "tableObjAfter")
-    # The event's own columns have the new name, the message the old one. Sentry's format has both.
+    # The event's own columns have the new name, the message has the old one. Sentry's format has both.
     before_name = TableName(
         str(before.get(_DB_NAME) or message.get("db") or after_name.database).lower(),
         str(
@@ -156,8 +156,8 @@ def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
 
 
 def _partitions(message: Message) -> tuple[str, ...] | None:
-    """Return the names of the partitions in a message; None if it does not name them. A message maps the keys of each
-    partition to values, in the order of the keys.
+    """Return the names of the partitions in a message; None if the message does not name them. A message maps the
+    partition keys of each partition to values, in the order of the keys.
     """
     values = message.get("partitions") or ([message["keyValues"]] if message.get("keyValues") else None)
     keys, rows = message.get("partitionKeys"), message.get("partitionValues")
@@ -179,8 +179,8 @@ class _Shape(NamedTuple):
     fleeting: tuple[str, ...]
 
 
-# Last access, privileges; since Hive 3 also the write id, statistics, the client's access, and the metastore's number
-# for the table.
+# Last access and privileges; since Hive 3 also the write id, statistics, the client's access, and the metastore's
+# number for the table.
 _TABLE = _Shape(
     "9", (_TABLE_NAME, _DB_NAME, "5", "13", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28")
 )
@@ -189,7 +189,7 @@ _PARTITION = _Shape("7", ("2", "3", "5", "8", "10", "11", "12", "13"))
 
 
 def _plain_object(message: Message, name: str) -> dict[str, Any]:
-    """Return an object in a message as plain values by field id; empty if it is absent."""
+    """Return an object in a message as field id → plain value; empty if it is absent."""
     text = message.get(f"{name}Json") or message.get(name)
     try:
         parsed = orjson.loads(text) if isinstance(text, str) else text
@@ -200,8 +200,8 @@ def _plain_object(message: Message, name: str) -> dict[str, Any]:
 
 
 def _plain(tagged: Any) -> Any:
-    """Remove the tags from a value of TJSONProtocol, ``{"rec": {"1": {"str": "x"}}}``. Empty and false fields are left
-    out, because the same object arrives with and without its default values.
+    """Remove the type tags from a value of TJSONProtocol such as ``{"rec": {"1": {"str": "x"}}}``. Empty and false
+    fields are left out, because the same object arrives with and without its default values.
     """
     if not isinstance(tagged, dict) or len(tagged) != 1:
         return tagged
@@ -224,7 +224,7 @@ def _plain(tagged: Any) -> Any:
 
 
 def _lasting(plain: Mapping[str, Any], shape: _Shape) -> dict[str, Any]:
-    """Return an object without the parts that change all the time: statistics, times, privileges."""
+    """Return an object without the parts that change all the time: statistics, times and privileges."""
     kept = {field: value for field, value in plain.items() if field not in shape.fleeting}
     parameters = kept.pop(shape.parameters, None)
     if not isinstance(parameters, dict):

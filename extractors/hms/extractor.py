@@ -1,9 +1,10 @@
-"""Hive Metastore: databases, tables, views, columns and partitions, their locations, and renames of tables.
+"""Extractor for a Hive Metastore: databases, tables, views, columns and partitions, their locations, and renames of
+tables.
 
-The first plan lists everything. After that, the metastore's notification log shows the touched objects, which are read in
-their current state. A complete plan is made again if the log does not suffice (there is none, it has a gap, or the
-metastore was restored), and every ``complete_every_s`` in any case, because some changes give no event (an insert into
-an unpartitioned table, a changed database).
+The first plan lists everything. After that, the metastore's notification log names the objects that were touched, and
+these are read in their current state. Everything is listed again if the log does not suffice, because there is none,
+it has a gap, or the metastore was restored. Everything is also listed every ``complete_every_s`` seconds, because some
+changes cause no event, such as an insert into an unpartitioned table or a change of a database.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ NO_LOG = (
 @extractor("hms", source_type=HIVE, mode=PULL, version=2)
 @dataclass(frozen=True, slots=True)
 class HiveMetastore(Extractor):
-    """Extractor for one metastore. ``uris`` are its instances, tried in order. Globs ignore case; a glob in ``tables`` or
-    ``exclude_tables`` matches ``db.table`` if it has a dot, otherwise a table's name in any database.
+    """Extractor for one metastore. ``uris`` are its instances, tried in order. Globs ignore case. A glob in ``tables``
+    or ``exclude_tables`` matches ``db.table`` if it contains a dot, otherwise a table's name in any database.
     """
 
     source: Source
@@ -74,17 +75,18 @@ class HiveMetastore(Extractor):
     partitions: bool = True
     batch_size: int = keeps_positions(200)
     partition_batch_size: int = keeps_positions(500)
-    # Each plan compares this with the age of the last complete one.
+    # Each plan compares this with the time since the last complete plan.
     complete_every_s: int = keeps_positions(86_400)
     default_fs: str = ""
     framed: bool = keeps_positions(False)
     tls: bool = keeps_positions(False)
     ca_file: str = keeps_positions("")
-    # Does not keep positions, because with Kerberos the metastore knows the caller, and may show less or more.
+    # Positions do not survive a change of this setting, because with Kerberos the metastore knows the caller, and may
+    # show less or more.
     sasl: Literal["none", "kerberos"] = "none"
-    # The principal of the metastore itself.
+    # Principal of the metastore itself.
     metastore_principal: str = keeps_positions("")
-    # The caller's principal.
+    # Principal of the caller.
     principal: str = keeps_positions("")
     keytab: str = keeps_positions("")
     krb5_conf: str = keeps_positions("")
@@ -93,8 +95,8 @@ class HiveMetastore(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the metastore's URIs as claims spell them, with the port; none for another catalog, because claims name
-        tables of the default catalog.
+        """Return the metastore's URIs as claims spell them, with the port. Return none for another catalog, because
+        claims name tables of the default catalog.
         """
         if settings.get("catalog", DEFAULT_CATALOG) != DEFAULT_CATALOG:
             return ()
@@ -102,7 +104,7 @@ class HiveMetastore(Extractor):
         return tuple(f"thrift://{host}:{port}" for host, port in addresses)
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield problems that the types do not catch, as (setting, text)."""
+        """Yield problems that the types do not catch, as (setting, message)."""
         if not self.uris:
             yield "uris", 'uris must name the metastore, as in ["thrift://host:9083"]'
         for uri in self.uris:
@@ -136,11 +138,12 @@ class HiveMetastore(Extractor):
 
     @property
     def local(self) -> bool:
-        # Must run here: the keytab, ticket cache, krb5.conf and CA certificates are files on this machine.
+        # This must run here, because the keytab, ticket cache, krb5.conf and CA certificates are files on this
+        # machine.
         return self.sasl == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
-        """Plan a run. If nothing has happened, this costs two calls."""
+        """Return the plan of a run. If nothing has changed, this costs two calls."""
         with connected(self._address) as metastore:
             last = positions.values.get(EVENT_ID)
             current, no_log = _current_event_id(metastore)
@@ -175,7 +178,7 @@ class HiveMetastore(Extractor):
             position = at_event(event, current)
             if not because:
                 return replace(plan_incremental(planning, touched, position), source_time=clock)
-            # The event is older than the listing, so changes in between are read once more, never missed.
+            # The event is older than the listing, so changes in between are read twice rather than missed.
             note = f"full listing: {because}"
             return replace(plan_complete(planning, metastore, touched, position, note), source_time=clock)
 
@@ -206,8 +209,8 @@ class HiveMetastore(Extractor):
             return set(places_there(metastore, paths, self.batch_size))
 
     def check(self) -> Iterator[str]:
-        """Yield the lines of ``navlin check``: the databases that the metastore shows, other catalogs, and whether it
-        keeps a notification log.
+        """Yield lines for ``navlin check``: the databases that the metastore shows, other catalogs, and whether there
+        is a notification log.
         """
         with connected(self._address) as metastore:
             names = metastore.databases()
@@ -246,12 +249,12 @@ class HiveMetastore(Extractor):
 
     def _overdue(self, positions: Positions) -> bool:
         last_ms: int = positions.values.get(COMPLETE_MS, 0)
-        # The last complete plan may have been made by a clock that was ahead.
+        # The clock may have been ahead when the last complete plan was made.
         return not 0 <= positions.now_ms - last_ms < self.complete_every_s * 1000
 
 
 def _current_event_id(metastore: Connection) -> tuple[int, str]:
-    """Return (id of the newest event, ""), or (0, the reason) if there is no log to follow."""
+    """Return (id of the newest event, ""), or (0, reason) if there is no log to follow."""
     try:
         current = metastore.current_event_id()
     except MetastoreRefused as error:

@@ -1,4 +1,4 @@
-"""Fetches many objects from a metastore in calls of a size that it can handle."""
+"""Fetch many objects from a metastore in calls of a size that it can handle."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _N = TypeVar("_N")
 _T = TypeVar("_T")
 
 COLUMNS_A_CALL = 20_000
-"""Target number of columns in a call for tables, because a metastore's time and memory depend on it, and some tables have
-ten thousand.
+"""Target number of columns in a call for tables. A metastore's time and memory depend on it, and some tables have ten
+thousand columns.
 """
 _SLOW_ONES = 3
 _ONE_FAILED = (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled, MetastoreLost)
-"""Errors that a single object may cause for the whole call."""
+"""Errors of a whole call that a single object may cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ def fetch(
 ) -> Iterator[tuple[str, _T] | Missed]:
     """Yield (name, object) for each of ``names``, or `Missed` for an object that ``ask`` cannot get.
 
-    A call requests at most ``at_once`` objects: half of that at first, twice as many after each success. A call that
-    takes too long, is refused (one object that the metastore cannot read spoils its whole batch:
-    JDOObjectNotFoundException), cannot be decoded or breaks the connection twice is halved, down to the object that is
-    missed. ``weight`` is an object's number of columns. Raises `MetastoreTimedOut` if single objects time out one after
-    another, because the metastore is then gone.
+    A call requests at most ``at_once`` objects. The first call requests half of that, and each success doubles the
+    number. A call is halved, down to single objects, if it takes too long, cannot be decoded, breaks the connection
+    twice or is refused; one object that the metastore cannot read spoils its whole batch (JDOObjectNotFoundException).
+    ``weight`` returns the number of columns of an object. Raises `MetastoreTimedOut` if several single objects time
+    out one after another, because the metastore is then gone.
     """
     at, size, slow, again = 0, max(1, at_once // 2), 0, False
     asked = names[:size]
@@ -85,7 +85,8 @@ def fetch(
             reason = str(error)
         else:
             slow, again = 0, False
-            # By name, not by position, because missing objects leave no gap, and the metastore chooses the order.
+            # Objects are matched by name, not by position, because missing objects leave no gap, and the metastore
+            # chooses the order.
             found = {name_of(one): one for one in answered}
             columns = sum(map(weight, answered)) // len(asked) or 1
             size = max(1, min(at_once, 2 * size, COLUMNS_A_CALL // columns))
@@ -93,7 +94,8 @@ def fetch(
         at += len(asked)
         asked = names[at : at + size]
         if asked:
-            # Sent before the objects are processed, so that the metastore and navlin work at the same time.
+            # The next call is sent before the objects are processed, so that the metastore and navlin work at the same
+            # time.
             answer = _sent(ask, asked)
         for name in just_asked:
             one = found.get(name)
@@ -103,7 +105,9 @@ def fetch(
 def one_by_one(
     metastore: Connection, names: Iterable[_N], call: Callable[[_N], _T]
 ) -> Iterator[tuple[_N, _T | Missed]]:
-    """Yield (name, result of ``call``, or `Missed`) for each name. Raises as `fetch` does if the metastore is gone."""
+    """Yield (name, result of ``call`` or `Missed`) for each name. Raises `MetastoreTimedOut` if the metastore is gone,
+    as `fetch` does.
+    """
     slow = 0
     for name in names:
         found = _one(metastore, name, call)
@@ -128,7 +132,9 @@ def _one(metastore: Connection, name: _N, call: Callable[[_N], _T], *, again: bo
 def _sent(
     ask: Callable[[Sequence[str]], Callable[[], Sequence[_T]]], names: Sequence[str]
 ) -> Callable[[], Sequence[_T]]:
-    """Return a function that waits for the result; it raises the error if the connection broke during ``ask``."""
+    """Return a function that waits for the result. If the connection broke during ``ask``, the returned function
+    raises that error.
+    """
     try:
         return ask(names)
     except MetastoreLost as lost:
@@ -141,5 +147,5 @@ def _sent(
 
 
 def columns_in(table: Table) -> int:
-    """Return the number of a table's columns, without partition keys: the ``weight`` for `fetch`."""
+    """Return the number of a table's columns, without partition keys. Used as ``weight`` for `fetch`."""
     return len((table.sd.cols if table.sd else None) or ())

@@ -1,7 +1,7 @@
 """The part of the Hive metastore's Thrift interface that navlin uses: structures, field ids and calls.
 
-Field ids are those of the public ``hive_metastore.thrift`` and have been the same from Hive 1.1 to 4. A field that is
-not declared here is skipped on reading. Names are those of the interface.
+Names and field ids are those of the public ``hive_metastore.thrift``; the ids are the same from Hive 1.1 to 4. Fields
+that are not declared here are skipped on reading.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class FieldSchema(Struct):
 class Order(Struct):
     col: str | None = at(1)
     order: I32 = at(2)
-    """1 ascending, 0 descending."""
+    """1 for ascending, 0 for descending."""
 
 
 @struct
@@ -65,7 +65,7 @@ class Table(Struct):
     dbName: str | None = at(2)
     owner: str | None = at(3)
     createTime: I32 = at(4)
-    """Seconds, like ``lastAccessTime``."""
+    """Creation time in seconds since 1970, like ``lastAccessTime``."""
     lastAccessTime: I32 = at(5)
     sd: StorageDescriptor | None = at(7)
     partitionKeys: list[FieldSchema] | None = at(8)
@@ -95,7 +95,7 @@ class ClientCapabilities(Struct):
 
 
 INSERT_ONLY_TABLES = 2
-"""Without this capability, Hive 3 and later refuse to show an insert-only table, and any batch that contains one."""
+"""Capability without which Hive 3 and later refuse to show an insert-only table, and any batch that contains one."""
 
 
 @struct
@@ -131,7 +131,7 @@ class NotificationEventRequest(Struct):
 class NotificationEvent(Struct):
     eventId: I64 = at(1)
     eventTime: I32 = at(2)
-    """Seconds."""
+    """Seconds since 1970."""
     eventType: str | None = at(3)
     dbName: str | None = at(4)
     tableName: str | None = at(5)

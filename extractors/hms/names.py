@@ -1,4 +1,4 @@
-"""Names of partitions as a Hive metastore builds them, ``ds=2026-01-01/region=a%2Fb``."""
+"""Names of partitions as a Hive metastore builds them, such as ``ds=2026-01-01/region=a%2Fb``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def partition_name(keys: Iterable[str], values: Iterable[str]) -> str:
 
 
 def partition_values(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the keys and the values in a partition's name."""
+    """Return (keys, values) from a partition's name."""
     parts = [part.partition("=") for part in name.split("/")]
     return tuple(_unescape(key) for key, _, _ in parts), tuple(_unescape(value) for _, _, value in parts)
 

@@ -1,4 +1,4 @@
-"""Decides what to read of a metastore: everything, or the objects touched according to its notification log."""
+"""Decide what to read from a metastore: everything, or the objects touched according to its notification log."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from navlin.model.source import Source
 from navlin.model.tree import ROOT, below, tree_path
 
 EVENT_ID = "event id"
-"""Position: the id of the last event followed; everything listed is at least as new."""
+"""Key of the position that holds the id of the last followed event. Everything listed is at least as new."""
 COMPLETE_MS = "complete_ms"
-"""Position: the time of the last complete plan, epoch ms."""
+"""Key of the position that holds the time of the last complete plan, in epoch ms."""
 EVENTS_A_CALL = 500
 DATABASES_A_SPLIT = 100
 TABLES_A_SPLIT = 500
-"""Number of tables in one split, which gives some ten thousand records. It is not lower because the first call on a
+"""Number of tables in one split, which give some ten thousand records. It is not lower, because the first call on a
 connection costs a metastore some 15 ms.
 """
 TABLES_A_LISTING = 20
@@ -50,13 +50,13 @@ TABLES_A_LISTING = 20
 
 
 class LogBroken(Exception):
-    """The notification log lacks events since the last one followed."""
+    """Events after the last followed one are missing from the notification log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters for databases and tables: globs that ignore case. A glob for tables matches ``db.table`` if it has a dot,
-    otherwise the table's name in any database.
+    """Filters for databases and tables: globs that ignore case. A glob for tables matches ``db.table`` if it contains
+    a dot, otherwise the table's name in any database.
     """
 
     databases: tuple[str, ...] = ("*",)
@@ -87,7 +87,7 @@ def _table_matches(name: TableName, globs: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """The source and settings that a plan is for, and the size of its splits."""
+    """Source and settings of a plan, and the size of its splits."""
 
     source: Source
     filters: Filters
@@ -100,7 +100,7 @@ def read_log(
     metastore: Connection, last: int, current: int, catalog: str
 ) -> tuple[Touched, NotificationEvent | None]:
     """Return the objects of the catalog touched after event ``last``, at least up to event ``current``, and the last
-    event.
+    event read.
 
     Raises `LogBroken` if an id is missing or occurs twice, because ids are consecutive.
     """
@@ -113,7 +113,9 @@ def read_log(
 
 
 def at_event(event: NotificationEvent | None, event_id: int) -> tuple[Position, Position]:
-    """Return the positions to save after an event. If the log does not have it (None), only ``event_id`` is known."""
+    """Return the positions to save after an event. If the log does not have the event, ``event`` is None, and only
+    ``event_id`` is known.
+    """
     if event is None:
         return Position(EVENT_ID, event_id), Position(EVENT_DIGEST, None)
     return Position(EVENT_ID, event.eventId), Position(EVENT_DIGEST, digest_of(event))
@@ -132,7 +134,7 @@ def _events(metastore: Connection, last: int, current: int) -> Iterator[Notifica
 
 
 def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Position, ...]) -> Plan:
-    """Plan to read touched objects. Dropped objects are covered, but not read."""
+    """Return a plan to read touched objects. Dropped objects are covered, but not read."""
     splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
     moves = tuple(_moves(planning, touched))
     return Plan(splits, positions, tuple(_dropped(planning, touched)), moves=moves)
@@ -141,8 +143,8 @@ def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Posi
 def plan_complete(
     planning: Planning, metastore: Connection, touched: Touched, at: tuple[Position, ...], note: str
 ) -> Plan:
-    """Plan to list everything that the filters include. Only the renames in ``touched`` are used, because a listing does
-    not show them. Raises `MetastoreRefused` if the tables of no database can be listed.
+    """Return a plan to list everything that the filters include. From ``touched``, only renames are used, because a
+    listing does not show them. Raises `MetastoreRefused` if the tables of no database can be listed.
     """
     positions = (*at, Position(COMPLETE_MS, planning.now_ms))
     splits: list[Split] = list(_rename_splits(planning, touched))

@@ -1,4 +1,4 @@
-"""Reads the splits of a metastore: fetches objects and turns them into records."""
+"""Read the splits of a metastore: fetch objects and convert them to records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class BatchSizes:
-    """Maximum number of objects that one call requests."""
+    """Maximum number of objects to request in one call."""
 
     tables: int
     partitions: int

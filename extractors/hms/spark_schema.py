@@ -1,6 +1,7 @@
-"""The columns of a Spark data source table, which Spark keeps in table parameters if Hive's schema cannot hold them.
+"""Read the columns of a Spark data source table. Spark stores them in table parameters if Hive's schema cannot hold
+them.
 
-``spark.sql.sources.schema`` holds the schema as JSON, cut into ``….part.0``, ``….part.1`` and so on if it is long
+``spark.sql.sources.schema`` holds the schema as JSON. A long schema is cut into ``….part.0``, ``….part.1`` and so on
 (Spark's HiveExternalCatalog). Hive then sees no columns, or a single ``col array<string>``.
 """
 
@@ -20,17 +21,17 @@ _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def hides_columns(columns: Sequence[FieldSchema]) -> bool:
-    """Whether Hive sees no columns at all, or only Spark's placeholder."""
+    """Whether Hive sees no columns, or only Spark's placeholder."""
     return not columns or (
         len(columns) == 1 and columns[0].name == "col" and columns[0].type == "array<string>"
     )
 
 
 def spark_columns(parameters: Mapping[str, str]) -> list[FieldSchema] | None:
-    """Return the columns that Spark recorded, including its partition columns, with Hive's type names; None if it
+    """Return the columns that Spark recorded, including its partition columns, with Hive's type names; None if Spark
     recorded none.
 
-    Raises ValueError if they cannot be read: a part is missing, or is not JSON.
+    Raises ValueError if the schema cannot be read, because a part is missing or is not JSON.
     """
     text = _schema_text(parameters)
     if text is None:
@@ -45,7 +46,7 @@ def _schema_text(parameters: Mapping[str, str]) -> str | None:
     count = parameters.get(f"{SCHEMA}.numParts")
     if count is None:
         return parameters.get(SCHEMA)
-    # The number may be arbitrary: beyond the number of parameters, a part is missing in any case.
+    # The number may be arbitrary. If it is greater than the number of parameters, a part is missing in any case.
     parts = [parameters.get(f"{SCHEMA}.part.{i}") for i in range(min(_number(count), len(parameters) + 1))]
     if None in parts:
         raise ValueError(f"{SCHEMA}.part.{parts.index(None)} of {count} is missing")

@@ -1,5 +1,3 @@
-"""The splits of the metastore's extractor."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -9,12 +7,12 @@ from extractors.hms.events import TableName, TableRenamed
 from navlin.model.records import Split
 
 Renamed = tuple[tuple[TableName, TableName], ...]
-"""Renamed tables: (name now, name before)."""
+"""Renamed tables, as (current name, previous name)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSplit(Split):
-    """Databases, without their tables."""
+    """Databases to read, without their tables."""
 
     databases: tuple[str, ...]
     as_of_ms: int
@@ -26,9 +24,9 @@ class DatabaseSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class TableSplit(Split):
-    """Tables with their columns; yields further splits for the partitions of those in ``list_partitions`` (None: of all).
-
-    ``touched``: events named the tables. Each table then covers everything directly below it.
+    """Tables to read with their columns. Reading them yields further splits for the partitions of the tables in
+    ``list_partitions``, or of all tables if that is None. ``touched`` is true if events named the tables; each table
+    then covers everything directly below it.
     """
 
     tables: tuple[TableName, ...]
@@ -44,7 +42,9 @@ class TableSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartitionListSplit(Split):
-    """All partitions of some tables. If a table has few, they are read at once, otherwise in further splits."""
+    """Tables whose partitions are all to be listed. If a table has few partitions, they are read at once, otherwise in
+    further splits.
+    """
 
     tables: tuple[TableName, ...]
     as_of_ms: int
@@ -58,7 +58,7 @@ class PartitionListSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartitionSplit(Split):
-    """Some partitions of one table."""
+    """Some partitions of one table to read."""
 
     table: TableName
     partitions: tuple[str, ...]
@@ -73,7 +73,7 @@ class PartitionSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class RenameSplit(Split):
-    """Renames that events reported; reading them needs no call to the metastore."""
+    """Renames that events reported. Reading them requires no call to the metastore."""
 
     renames: tuple[TableRenamed, ...]
 

@@ -1,4 +1,4 @@
-"""Looks up, by name, databases, tables and partitions that a listing missed."""
+"""Look up, by name, databases, tables and partitions that a listing missed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Table(NamedTuple):
 
 def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Iterator[str]:
     """Yield the tree paths among ``paths`` whose database, table or partition still exists. Columns are never yielded:
-    if their table was listed, it was read whole, and a column that it does not have is gone.
+    if their table was listed, all of its columns were read, so a column missing there no longer exists.
     """
     databases: dict[str, str] = {}
     tables: dict[_Table, str] = {}
@@ -45,7 +45,7 @@ def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Ite
             for found in _unless_unknown(partial(metastore.tables, database, some)) or ():
                 yield tables[_Table(database, (found.tableName or "").lower())]
     for (database, name), wanted in partitions.items():
-        # Some metastores respond with an internal error if the table is missing, so it is looked up first.
+        # The table is looked up first, because some metastores respond with an internal error if it is missing.
         if not _unless_unknown(partial(metastore.tables, database, [name])):
             continue
         listed = set(metastore.partition_names(database, name))
@@ -53,8 +53,8 @@ def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Ite
 
 
 def _unless_unknown(call: Callable[[], _T]) -> _T | None:
-    """Return the result of a call; None if the requested object does not exist. Other refusals are raised, because they
-    prove nothing.
+    """Return the result of a call; None if the requested object does not exist. Other refusals are raised, because
+    they prove nothing about the object.
     """
     try:
         return call()

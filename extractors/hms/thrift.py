@@ -1,4 +1,4 @@
-"""Thrift structures and calls from plain declarations, for the accelerated protocol of the ``thrift`` package.
+"""Declare Thrift structures and calls in plain Python, for the accelerated protocol of the ``thrift`` package.
 
     @struct
     class Order(Struct):
@@ -7,8 +7,9 @@
 
     GET_ALL_TABLES = Call("get_all_tables", (str,), list[str], throws=(MetaException,))
 
-The declaration is the interface definition: `struct` derives from it the ``thrift_spec`` that Thrift's own compiler would
-have written, and Thrift's C code then reads and writes plain slotted dataclasses. Every field may be None, as on the wire.
+The declaration replaces an interface definition file: `struct` derives the ``thrift_spec`` that Thrift's own compiler
+would have written. Thrift's C code then reads and writes plain slotted dataclasses. Every field may be None, as on the
+wire.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ I32 = Annotated[int | None, TType.I32]
 I64 = Annotated[int | None, TType.I64]
 
 Spec = tuple[tuple[Any, ...] | None, ...]
-"""Thrift's description of a structure: at index i the field with id i, as (id, type, name, type's arguments, default)."""
+"""Thrift's description of a structure. Index i holds the field with id i, as (id, type, name, arguments of the type,
+default).
+"""
 
 
 class Struct(TBase):  # type: ignore[misc]  # thrift ships no annotations
@@ -47,7 +50,7 @@ class Struct(TBase):  # type: ignore[misc]  # thrift ships no annotations
 
 
 class Refusal(Struct, TException):  # type: ignore[misc]  # thrift ships no annotations
-    """An error that a call declares: the service's own reason for not doing it."""
+    """An error that a call declares. ``message`` is the service's reason for refusing the call."""
 
     message: str | None
     __hash__ = TException.__hash__
@@ -61,13 +64,13 @@ _T = TypeVar("_T")
 
 
 def at(field_id: int) -> Any:
-    """Declare a structure's field by its id on the wire."""
+    """Declare a field of a structure by its id on the wire."""
     return field(default=None, metadata={"id": field_id})
 
 
 @dataclass_transform(field_specifiers=(at,))
 def struct(cls: type[_S]) -> type[_S]:
-    """Turn a declaration into a dataclass with the matching ``thrift_spec``."""
+    """Convert a declaration to a dataclass with the matching ``thrift_spec``."""
     made = dataclass(slots=True)(cls)
     hints = get_type_hints(made, include_extras=True)
     by_id = {one.metadata["id"]: one.name for one in fields(made)}
@@ -76,7 +79,7 @@ def struct(cls: type[_S]) -> type[_S]:
 
 
 def refusal(name: str) -> type[Refusal]:
-    """Create an exception class of the service, with a message as its only field."""
+    """Return an exception class for an error of the service, with a message as its only field."""
     spec = _spec({1: ("message", str)})
 
     def __init__(self: Refusal, message: str | None = None) -> None:
@@ -87,7 +90,9 @@ def refusal(name: str) -> type[Refusal]:
 
 
 class Call(Generic[_T]):
-    """A call of the service: its arguments, its result (None: nothing), and the errors it may raise."""
+    """A call of the service: its arguments, its result (None for a call without a result), and the errors it may
+    raise.
+    """
 
     def __init__(
         self,
@@ -104,7 +109,7 @@ class Call(Generic[_T]):
         self._gives = _spec(results if returns is NoneType else {0: ("success", returns), **results})
 
     def send(self, protocol: Any, *arguments: Any) -> None:
-        """Send the call on an open protocol. The result must be received before another call is sent."""
+        """Send the call over an open protocol. The result must be received before another call is sent."""
         named = SimpleNamespace(**{f"a{i}": value for i, value in enumerate(arguments, 1)})
         protocol.writeMessageBegin(self.name, TMessageType.CALL, 0)
         if protocol._fast_encode is not None:

@@ -1,4 +1,6 @@
-"""Thrift over SASL, as Hive's services speak it: a negotiation, then frames, signed or encrypted as agreed."""
+"""Thrift over SASL, as Hive's services speak it: a negotiation, followed by frames, which are signed or encrypted if
+agreed.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ _LENGTH: Final = struct.Struct(">I")
 
 
 class SaslRefused(KerberosFailed):
-    """The service ended the negotiation."""
+    """The service aborted the negotiation."""
 
 
 class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  # thrift ships no annotations
-    """A transport over a socket. ``begin`` starts the conversation once the socket is open."""
+    """A transport over a socket. ``begin`` starts the conversation after the socket is opened."""
 
     def __init__(self, socket: Any, begin: Callable[[], Conversation]) -> None:
         self._socket = socket
@@ -39,7 +41,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
         return bool(self._socket.isOpen())
 
     def open(self) -> None:
-        """Connect and negotiate. Raises `KerberosFailed`, and the socket's errors."""
+        """Connect and negotiate. Raises `KerberosFailed` and the socket's errors."""
         self._socket.open()
         try:
             self._negotiate()
@@ -70,7 +72,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
         self._socket.write(_LENGTH.pack(len(data)) + data)
         self._socket.flush()
 
-    # The buffer that Thrift's C code reads from.
+    # Thrift's C code reads from this buffer.
 
     @property
     def cstringio_buf(self) -> BytesIO:

@@ -8,11 +8,11 @@ from typing import Final
 
 from extractors.hms.bounded_socket import TlsSocket
 
-# As for plain sockets: Thrift also logs the errors it raises.
+# Thrift also logs the errors that it raises. Plain sockets have the same handler.
 logging.getLogger("thrift.transport.TSSLSocket").addHandler(logging.NullHandler())
 
 _OTHER_NAMES: Final = (62, 64)
-"""OpenSSL's codes for a certificate without the expected host name or address."""
+"""OpenSSL's error codes for a certificate that lacks the expected host name or address."""
 
 
 class NoAuthorities(OSError):
@@ -20,8 +20,8 @@ class NoAuthorities(OSError):
 
 
 def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
-    """Return a socket that trusts the CA certificates of a PEM file (the system's if ``ca_file`` is empty), and rejects
-    certificates for other names.
+    """Return a socket that trusts the CA certificates in a PEM file, or the system's if ``ca_file`` is empty. It
+    rejects certificates for other host names.
 
     Raises `NoAuthorities`.
     """
@@ -35,7 +35,7 @@ def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
 
 
 def tls_in_words(error: BaseException | None, host: str) -> str:
-    """Explain a failed handshake and what to do; "" if TLS was not the reason."""
+    """Return an explanation of a failed handshake, with a remedy; "" if TLS was not the reason."""
     match error:
         case ssl.SSLCertVerificationError() if error.verify_code in _OTHER_NAMES:
             return (

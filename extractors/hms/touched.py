@@ -1,4 +1,4 @@
-"""Merges the objects touched by the events of one round, so that each is read once, in its current state."""
+"""Merge the objects touched by the events of one round, so that each object is read once, in its current state."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from extractors.hms.events import (
 )
 
 MANY_PARTITIONS = 1_000
-"""If more partitions of a table than these are touched, all are listed, because that costs less than naming each."""
+"""Number of touched partitions of a table beyond which all its partitions are listed, because that costs less than
+naming each.
+"""
 
 
 @dataclass(slots=True)
 class TouchedTable:
-    """The parts of one table to read again. ``partitions`` maps the name of a partition to whether it still exists."""
+    """The parts of one table to read again. ``partitions`` maps names of partitions to whether they still exist."""
 
     itself: bool = False
     all_partitions: bool = False
@@ -30,11 +32,11 @@ class TouchedTable:
 
 @dataclass(slots=True)
 class Touched:
-    """The touched objects, filled by `add`, change by change.
+    """Touched objects, collected by `add`.
 
-    ``gone_databases`` and ``gone_tables`` were dropped or renamed away in this round; everything below them is gone,
-    except the objects read again. ``databases`` and ``tables`` are to be read. ``renamed_from`` maps a table's name to
-    its name before this round.
+    ``gone_databases`` and ``gone_tables`` were dropped or renamed in this round. Everything below them is gone, except
+    the objects to read again. ``databases`` and ``tables`` are to be read. ``renamed_from`` maps a table's name to its
+    name before this round.
     """
 
     databases: set[str] = field(default_factory=set)

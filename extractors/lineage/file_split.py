@@ -1,7 +1,8 @@
-"""The part of one growing file to read: how the file is recognized, and where to continue.
+"""The part of one growing file to read: how the file is recognized, and where reading continues.
 
-A file is recognized by its fingerprint, never by its name: host, device and inode (in the key of the position), and
-hashes of the file's first bytes and of those before the offset (in the value of the position).
+A file is never recognized by its name, but by its fingerprint. The fingerprint consists of host, device and inode,
+which form the key of the position, and of two hashes in the value of the position: one of the file's first bytes and
+one of the bytes before the offset.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ from typing import Any, BinaryIO, Final
 from navlin.model.records import Split
 
 HEAD_BYTES: Final = 16 << 10
-"""Number of bytes at a file's beginning that distinguish it from other files. Engines write the query's text first, so
-files may well share their first few hundred bytes.
+"""Number of bytes at the beginning of a file that distinguish it from other files. Engines write the query's text
+first, so different files may have the same first few hundred bytes.
 """
 COPIED: Final = "@"
 """Separator in a key, between the file and the mark of content that the file no longer has."""
 MARK_BYTES: Final = 4 << 10
-"""Number of bytes before an offset that must be unchanged."""
+"""Number of bytes before an offset that must be unchanged if reading is to continue there."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileSplit(Split):
-    """The part of one file to read: from ``offset`` to ``end``, the size when it was planned.
+    """Part of one file to read, from ``offset`` to ``end``, the file's size when the plan was made.
 
-    ``head`` and ``mark`` are hashes of the file's first ``head_bytes`` bytes and of those before ``offset``, if known.
-    ``skipping``: the offset is within a line that is too long. ``final``: no further newline is expected. ``extra`` is
-    the extractor's own state at ``offset``, as JSON values. ``planned_ms`` is the time of planning. ``held`` is a path
-    that opens the descriptor held for the file, in case the file has left its directory. ``ctime_ns`` is the time of the
-    file's last change of any kind, by the kernel's clock, which nobody can set back; ``seen`` and ``seen_ns`` are the
-    file's size and modification time at the previous plan.
+    ``head`` and ``mark`` are hashes of the file's first ``head_bytes`` bytes and of the bytes before ``offset``, if
+    known. ``skipping`` is true if the offset is within a line that is too long, ``final`` if no further newline is
+    expected. ``extra`` is the extractor's own state at ``offset``, as JSON values. ``planned_ms`` is the time of
+    planning (epoch ms). ``held`` is a path that opens the descriptor held for the file, in case the file has left its
+    directory. ``ctime_ns`` is the time of the file's last change of any kind, by the kernel's clock, which nobody can
+    set back. ``seen`` and ``seen_ns`` are the file's size and modification time at the previous plan.
     """
 
     key: str
@@ -59,17 +60,19 @@ class FileSplit(Split):
 
     @property
     def written_ms(self) -> int:
-        """Time of the last write to the file, by its file system."""
+        """Modification time of the file, in epoch ms."""
         return self.mtime_ns // 1_000_000
 
     @property
     def latest_ms(self) -> int:
-        """Time by which all data to read existed, whatever time the file system has for a copied file."""
+        """Time by which all data to read existed, in epoch ms. It is right even if a copied file has an old
+        modification time.
+        """
         return max(self.written_ms, self.planned_ms)
 
     @property
     def of_copy(self) -> bool:
-        """Whether this is the unread rest of a file that was emptied, to be read from a copy made before."""
+        """Whether this is the unread rest of a file that was emptied, to be read from an earlier copy of the file."""
         return self.inode < 0
 
     @property
@@ -91,7 +94,7 @@ class FileSplit(Split):
 
 
 def goes_on_in(raw: BinaryIO, split: FileSplit) -> bool:
-    """Whether the content before the offset is still as it was read."""
+    """Whether the file's content before the split's offset is unchanged."""
     raw.seek(0)
     if split.head and hash_of(raw.read(split.head_bytes)) != split.head:
         return False
@@ -106,12 +109,12 @@ def head_of(raw: BinaryIO, end: int) -> tuple[str, int]:
 
 
 def mark_of(raw: BinaryIO, offset: int) -> str:
-    """Return the hash of the bytes before an offset."""
+    """Return the hash of the last bytes before an offset."""
     mark_bytes = min(MARK_BYTES, offset)
     raw.seek(offset - mark_bytes)
     return hash_of(raw.read(mark_bytes))
 
 
 def hash_of(data: bytes) -> str:
-    """Return the hash that represents these bytes in a position."""
+    """Return the hash that is stored in a position for these bytes."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,24 +1,26 @@
-"""Reads growing text files line by line, from the last position.
+"""Read growing text files line by line, from the last position.
 
-`extractors.lineage.planned_files` finds the unread parts, `follow` reads them: whole lines only, up to the size that
-the plan saw, so that the same split yields the same lines however often it is read. A renamed file is continued. A file
-that was truncated, replaced or that got a used inode is read from its beginning, because reading a line twice does no
-harm, but missing one does. Nothing is ever moved, changed or deleted. Only regular files are read, and no link that leads
-out of its directory (`extractors.lineage.regular_files`).
+`extractors.lineage.planned_files` finds the unread parts of files, and `follow` reads them. It reads whole lines only,
+up to the file's size at planning, so that the same split yields the same lines however often it is read. Reading
+continues after a rename. A file is read from its beginning if it was truncated or replaced, or if it has a reused
+inode, because reading a line twice does no harm, but missing one does. Files are never moved, changed or deleted. Only
+regular files are read, and links that lead out of their directory are ignored (`extractors.lineage.regular_files`).
 
-A file that was renamed, moved or removed is still read to its end: under another name in the same directory, by the
-descriptor held for it (`extractors.lineage.held_files`), or in a ``.gz`` in that directory that begins as the file did.
-Bytes that were seen and can no longer be read are lost; `extractors.lineage.moved_files.FileWentAway` counts them.
+A file that was renamed, moved or removed is still read to its end: under another name in the same directory, through
+the descriptor held for it (`extractors.lineage.held_files`), or from a ``.gz`` in that directory that begins as the
+file did. Bytes that were seen and can no longer be read are lost; `extractors.lineage.moved_files.FileWentAway` counts
+them.
 
-If a file has new content, the old content may have been copied before. Its unread part is then a split of its own
-(`FileSplit.copied`), and is looked for in copies in the same directory that begin as the file did, compressed or not.
+If a file has new content, the old content may have been copied before. The unread part of the old content then becomes
+a separate split (`FileSplit.copied`). It is looked for in copies in the same directory that begin as the file did,
+compressed or not.
 
-NULs at the beginning of a line are skipped and counted in a `Reject`. They are a hole in the file, which was truncated
-under a writer that continues at its old offset, or whose host went down before all blocks were written.
+NULs at the beginning of a line are skipped and counted in a `Reject`. They are a hole in the file: either the file was
+truncated while its writer continued at the old offset, or its host went down before all blocks were written.
 
-The rest of a file after its last newline waits for the newline. If the file has not changed for an hour, the rest is
-handed out once as a line anyway (``Line.whole`` is False). The position stays before the rest, so that it is read again
-as a whole line if the file still grows.
+The rest of a file after its last newline waits for the next newline. If the file has not changed for an hour, the rest
+is yielded once as a line anyway (``Line.whole`` is False). The position stays before the rest, so that it is read
+again as a whole line if the file still grows.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ SPLIT_BYTES: Final = 16 << 20
 SPLIT_LINES: Final = 5_000
 MAX_LINE_BYTES: Final = 64 << 20
 ARCHIVED_BYTES: Final = 1 << 30
-"""Maximum number of bytes read of a file's rest that was compressed. A log polled every few seconds has far fewer."""
+"""Maximum number of bytes to read from a file's compressed rest. A log polled every few seconds has far fewer."""
 ARCHIVED_PARTS: Final = 8
 """Factor for the size of the splits of an archive, because each split must first decompress everything before it."""
 _NULS: Final = re.compile(rb"\0+")
@@ -51,7 +53,9 @@ _NEWLINES: Final = re.compile(rb"\n+")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its newline, and its offset in the file. ``whole`` is False for a rest that has no newline."""
+    """One line without its newline, and its offset in the file. ``whole`` is False for the rest of a file after its
+    last newline.
+    """
 
     offset: int
     text: bytes
@@ -59,10 +63,10 @@ class Line:
 
 
 class FollowedFile:
-    """An open file and how far it has been read. Made by `follow`.
+    """An open file and the progress of reading it. Created by `follow`.
 
-    ``offset`` is after the last line handed out, ``extra`` is the state that the extractor saved there (None if the
-    file is read from its beginning after all). ``raw`` is the file itself, for an extractor that does not read by lines.
+    ``offset`` is after the last line yielded. ``extra`` is the state that the extractor saved there, or None if the
+    file is read from its beginning after all. ``raw`` is the file itself, for extractors that do not read by lines.
     """
 
     def __init__(
@@ -82,13 +86,15 @@ class FollowedFile:
         self._damage = ""
         self._at_end = self.offset >= self.end
         self._read: deque[tuple[int, bytes]] = deque()
-        """(offset, bytes) of the last pieces read from an archive, because seeking back would decompress it again."""
+        """(offset, bytes) of the last chunks read from an archive. They are kept because seeking back would decompress
+        the archive again.
+        """
 
     def lines(self, *, max_bytes: int = SPLIT_BYTES, max_lines: int = SPLIT_LINES) -> Iterator[Line | Reject]:
-        """Yield the next lines, at least one, until either bound is reached; a `Reject` for a line that is too long, and
-        for a hole.
+        """Yield the next lines, at least one, until either bound is reached. Yield a `Reject` for a line that is too
+        long and for a hole.
 
-        A caller may stop at any line; `done` then yields a split for the rest.
+        The caller may stop at any line; `done` then yields a split for the rest.
         """
         if self._archive:
             max_bytes, max_lines = ARCHIVED_PARTS * max_bytes, ARCHIVED_PARTS * max_lines
@@ -101,7 +107,7 @@ class FollowedFile:
         while at < self.end:
             chunk = self._chunk(min(CHUNK_BYTES, self.end - at))
             if not chunk:
-                break  # truncated while it is read: the next plan sees that
+                break  # truncated while being read: the next plan handles that
             start = 0
             while True:
                 begins = not held_bytes and not self._skipping
@@ -115,7 +121,7 @@ class FollowedFile:
                 if stop < 0:
                     break
                 if stop == start and begins and (blank := _NEWLINES.match(chunk, start)):
-                    stop = blank.end() - 1  # empty lines, as one
+                    stop = blank.end() - 1  # several empty lines are treated as one
                     start = stop
                 begin, self.offset = self.offset, at + stop + 1
                 if self._skipping:
@@ -169,7 +175,6 @@ class FollowedFile:
         return chunk
 
     def _mark(self) -> str:
-        """Return the hash of the bytes before the offset."""
         begin = max(0, self.offset - MARK_BYTES)
         if not self._read or self._read[0][0] > begin:
             return mark_of(self.raw, self.offset)
@@ -182,7 +187,7 @@ class FollowedFile:
         return Reject(self.path, f"{count} NUL bytes skipped: {why}", self.offset)
 
     def _data_behind(self, at: int) -> int:
-        """Return the next offset from ``at`` on that has data on the disk, because a hole may be too large to read."""
+        """Return the offset of the next data on the disk, from ``at`` on, because a hole may be too large to read."""
         if self._archive:
             return at
         try:
@@ -193,12 +198,12 @@ class FollowedFile:
         return data
 
     def skip(self) -> None:
-        """Leave the rest unread, because nothing in it is for this extractor."""
+        """Leave the rest unread, because it contains nothing for this extractor."""
         self.offset, self._at_end, self._skipping = self.end, True, False
 
     @property
     def at_end(self) -> bool:
-        """Whether everything that the plan saw has been handed out."""
+        """Whether all data up to the file's size at planning has been yielded."""
         return self._at_end
 
     @property
@@ -212,22 +217,26 @@ class FollowedFile:
         return self._archive
 
     def leave(self, offset: int) -> None:
-        """Leave the data from ``offset`` on to a later read although it was handed out, because it is incomplete."""
+        """Set the next read to start at ``offset``, because the data from there on is incomplete, although it has been
+        yielded.
+        """
         self.offset = offset
 
     def stand(self, offset: int, *, at_end: bool) -> None:
-        """Set the ``offset`` at which the next read continues; with ``at_end``, only if there is more than the plan saw."""
+        """Set the ``offset`` at which the next read continues. With ``at_end``, it continues only if the file has
+        grown since the plan.
+        """
         self.offset, self._at_end = offset, at_end
 
     def done(self, extra: Any = None) -> Iterator[Position | FileSplit]:
         """Yield the position reached and, if there is more to read, a split for the rest.
 
-        ``extra`` is the extractor's state at ``offset``: small JSON values. If both are yielded, the position after the
-        rest wins in the end, and the earlier position never looks as if nothing were left. If the file has new content,
-        the unread rest of the old content is yielded in the same way.
+        ``extra`` is the extractor's state at ``offset``: small JSON values. If both are yielded, the position is
+        marked as having a rest, until the position after the rest replaces it. If the file has new content, the unread
+        rest of the old content is yielded in the same way.
         """
         split = self._split
-        # The beginning of an archive is known, because the archive was found by it.
+        # The hash of an archive's beginning is known, because the archive was found by that hash.
         head, head_bytes = (split.head, split.head_bytes) if self._archive else head_of(self.raw, self.end)
         mark = self._mark()
         # A copy may have another name when it is looked for again.
@@ -275,7 +284,8 @@ class FollowedFile:
 
 @contextmanager
 def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[FollowedFile]:
-    """Open the file of a split, under whatever name it has now, at the split's offset if the data before it is unchanged.
+    """Open the file of a split, whatever its current name, at the split's offset if the data before the offset is
+    unchanged.
 
     Raises `extractors.lineage.moved_files.FileWentAway` if nothing of the file is left, and `OSError` if it cannot be
     opened.
@@ -285,7 +295,7 @@ def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterato
     if raw is None:
         raw, path = open_archive(split)
         archive = isinstance(raw, gzip.GzipFile)
-        # The other half of a line at the end of a plain copy is in the file that was emptied.
+        # If a line was cut at the end of a plain copy, its second half is in the file that was emptied.
         end = split.offset + ARCHIVED_BYTES if archive else os.fstat(raw.fileno()).st_size
         split = replace(split, end=end, final=archive)
     with raw:
@@ -293,7 +303,7 @@ def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterato
 
 
 def sought(split: FileSplit) -> Position:
-    """Return the position that ends the search for a file that went away, unless the file comes back."""
+    """Return a position that ends the search for a file that went away, unless the file comes back."""
     return Position(split.key, {**_value(split), "size": split.end, "sought": True})
 
 

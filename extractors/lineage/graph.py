@@ -4,8 +4,8 @@
      "edges": [{"sources": [2], "targets": [0], "edgeType": "PROJECTION", "expression"}],
      "vertices": [{"id": 2, "vertexType": "COLUMN", "vertexId": "db.table.column"}]}
 
-A record without an essential part raises `NotARecord`. If an edge or vertex is broken, the rest of the statement is kept.
-All problems of a record are one `Reject`, apart from its odd times.
+A record without an essential part raises `NotARecord`. If an edge or vertex is broken, the rest of the statement is
+kept. All problems of a record are reported as one `Reject`, except invalid times, which are reported separately.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_REASONS = 10
 
 
 class NotARecord(ValueError):
-    """The text is not a lineage record; the message is the reason."""
+    """The text is not a lineage record. The message is the reason."""
 
 
 def parse(text: bytes) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def parse(text: bytes) -> dict[str, Any]:
 
 
 def _leniently(text: str) -> Any:
-    """Parse JSON as the standard library does, accepting raw control characters and lone surrogates; the latter become
-    U+FFFD.
+    """Parse JSON with the standard library's lenient parser, which accepts raw control characters and lone surrogates.
+    Lone surrogates become U+FFFD.
     """
     value = json.loads(text, strict=False)
     if "\\ud" not in text.lower():
@@ -60,7 +60,9 @@ def _leniently(text: str) -> Any:
 
 
 def sample_of(text: bytes) -> str:
-    """Return the beginning of an unreadable text if it is part of a record, otherwise "": other text is shown to nobody."""
+    """Return the beginning of an unreadable text if it is part of a record; otherwise "", because other text must not
+    be shown.
+    """
     return sample(text) if KEYS.search(text) else ""
 
 
@@ -92,8 +94,8 @@ def digest(text: str) -> str:
 
 
 def objects(value: Any, what: str, problems: list[str]) -> list[dict[str, Any]]:
-    """Return the elements of a list of edges or vertices, each an object or (Impala, late 2015) a string that holds one.
-    Append the broken ones to ``problems``.
+    """Return the elements of a list of edges or vertices. Each element is an object, or a string that holds one
+    (Impala, late 2015). Append broken elements to ``problems``.
     """
     if value is None:
         return []
@@ -119,8 +121,9 @@ def vertices_of(
     problems: list[str],
     to_vertex: Callable[[str, Mapping[str, Any]], Vertex],
 ) -> dict[str, Vertex]:
-    """Return id → vertex. Ids are converted to strings, so 2 and "2" are the same. ``to_vertex`` makes a vertex from its
-    vertexId and its element. Append to ``problems`` the vertices without id or vertexId, and the ids with two meanings.
+    """Return id → vertex. Ids are converted to strings, so 2 and "2" are the same. ``to_vertex`` creates a vertex from
+    its vertexId and its JSON object. Problems are appended to ``problems``: a vertex without id or vertexId, or an id
+    with two meanings.
     """
     vertices: dict[str, Vertex] = {}
     ambiguous: set[str] = set()
@@ -159,9 +162,8 @@ def edges_of(
     *,
     labels: bool,
 ) -> tuple[Edge, ...]:
-    """Return the edges in ``elements``, without those that have no known end. ``labels``: targets are labels, not columns.
-
-    Append broken edges to ``problems``, numbered by their place in ``elements``, from 0.
+    """Return the edges in ``elements``, except those without any known end. With ``labels``, targets are labels, not
+    columns. Append broken edges to ``problems``, numbered by their index in ``elements``.
     """
     edges = []
     for place, element in enumerate(elements):
@@ -178,7 +180,7 @@ def edges_of(
             continue
         if labels:
             targets = tuple(Vertex(vertex.name) for vertex in targets)
-        # A source that is not a column is named by the record, but cannot be claimed.
+        # The record names a source that is not a column, but no claim can be made for it.
         nameless = not all(vertex.table for vertex in sources)
         missing = Missing.PART if no_sources or no_targets else Missing.SOURCE if nameless else None
         edges.append(Edge(kind, sources, targets, missing, text_of(element, "expression")))
@@ -186,7 +188,9 @@ def edges_of(
 
 
 def _ends(value: Any, vertices: Mapping[str, Vertex]) -> tuple[tuple[Vertex, ...], bool]:
-    """Return the known vertices among an edge's sources or targets, and whether there are unknown ones, or no list."""
+    """Return the known vertices among an edge's sources or targets, and whether some are unknown or ``value`` is not a
+    list.
+    """
     if not isinstance(value, list):
         return (), True
     found = [vertices[str(number)] for number in value if _is_id(number) and str(number) in vertices]
@@ -211,6 +215,6 @@ def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> 
 
 
 def odd_times(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
-    """Return the problems with impossible times in a record as one `Reject`; empty if there are none."""
+    """Return the problems with invalid times in a record as one `Reject`; empty if there are none."""
     reasons = "; ".join(dict.fromkeys(problems))
     return (Reject(path, f"invalid time in the record: {reasons}", offset, sample(text)),) if reasons else ()

@@ -1,13 +1,13 @@
 """Descriptors kept open for followed files, so that a file that is moved away can be read to its end.
 
-Between two polls a log may be moved out of its directory, removed, or renamed and compressed. Data written since it was
-last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans (that of
-`navlin serve` lives on from poll to poll). Other processes, Spark's workers on the same machine, read the file: they open
-it again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file that no longer has a name.
-Such a path is as good as a name that nobody can rename; if the number is reused, the inode shows it.
+Between two polls a log may be moved out of its directory, removed, or renamed and compressed. Data written since the
+last read would be lost. Like Vector and Fluent Bit, navlin therefore keeps a descriptor, in the process that plans; in
+`navlin serve`, that process survives from poll to poll. Other processes, such as Spark's workers on the same machine,
+read the file by opening it again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file
+that no longer has a name. Nobody can rename this path; if the descriptor's number is reused, the inode reveals it.
 
-This is not saved state: after a restart, only files moved away in the meantime are missed. A removed file keeps its space
-on the disk until it is read, so the number of descriptors is small.
+This is not saved state: a restart only loses files that were moved away in the meantime. A removed file uses space on
+the disk until it is read, so the number of descriptors is small.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ from extractors.lineage.regular_files import open_regular
 from extractors.lineage.remembered_files import RememberedFiles
 
 MOST_OF_A_SOURCE: Final = 64
-"""Maximum number of files per source, the last ones written to. A source with more files does not write to all at once."""
+"""Maximum number of held files per source. The most recently written files are held, because a source with more files
+does not write to all of them at once.
+"""
 MOST_IN_ALL: Final = 512
 """Maximum number of files of all sources together, because a process may commonly open 1,024 files."""
 FORGOTTEN_S: Final = 86_400.0
-"""Seconds without a plan after which a source counts as no longer followed, because of new settings or its removal."""
+"""Seconds without a plan after which a source counts as no longer followed, because it was removed or its settings
+changed.
+"""
 
 
 class Held(NamedTuple):
-    """A held file. ``path`` is its former name, ``opens`` is the path by which a process of this user opens it, ``stat``
-    is its current status.
+    """A held file. ``path`` is its former name, ``opens`` the path through which a process of the same user can open
+    it, and ``stat`` its current status.
     """
 
     key: str
@@ -45,8 +49,8 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class _Of:
-    """The files held for one source: key → (path, open file). ``planned_s`` is the time of the last plan (seconds of the
-    monotonic clock), ``wanted`` the number of files that this plan wanted to hold.
+    """The files held for one source, as key → (path, open file). ``planned_s`` is the time of the last plan (seconds
+    of the monotonic clock); ``wanted`` is the number of files that this plan wanted to hold.
     """
 
     planned_s: float = 0.0
@@ -69,11 +73,11 @@ class HeldFiles:
         self._sources: dict[Hashable, _Of] = {}
 
     def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
-        """Hold the newest of the files in ``paths``, key → (path, stat); return key → path that opens the held file.
+        """Hold the newest files in ``paths`` (key → (path, stat)). Return key → path that opens the held file.
 
-        Held files that are not in ``paths`` have left their directory, and stay held. They displace the oldest files
-        still there, which can be read without being held, but never the newest. A file that has replaced the one with
-        the given ``stat`` is not held.
+        Held files that are not in ``paths`` have left their directory, and stay held. They may displace the oldest
+        files still in a directory, because those can be read without being held, but never the newest file. A file is
+        not held if it has replaced the one with the given ``stat``.
         """
         with self._lock:
             held = self._sources.setdefault(source, _Of())
@@ -102,7 +106,7 @@ class HeldFiles:
             return self._sources.setdefault(source, _Of(self._clock())).memory
 
     def _most(self) -> int:
-        """Return the maximum number of files per source; sources with few files leave room for the others."""
+        """Return the maximum number of files per source. Sources with few files leave room for other sources."""
         for most in range(MOST_OF_A_SOURCE, 1, -1):
             if sum(min(of.wanted, most) for of in self._sources.values()) <= MOST_IN_ALL:
                 return most
@@ -117,7 +121,9 @@ class HeldFiles:
                     of.files.pop(key)[1].close()
 
     def missing(self, source: Hashable, seen: set[str]) -> Iterator[Held]:
-        """Yield the held files of a source that were not ``seen`` in its directories."""
+        """Yield the held files of a source that were not found in its directories. ``seen`` has the keys of the files
+        found.
+        """
         with self._lock:
             files = self._sources[source].files if source in self._sources else {}
             missing = [
@@ -128,7 +134,7 @@ class HeldFiles:
         yield from missing
 
     def release(self, source: Hashable, key: str) -> None:
-        """Close the descriptor of a file that need not be held any longer."""
+        """Close the descriptor of a file that no longer needs to be held."""
         with self._lock:
             if source in self._sources and key in self._sources[source].files:
                 self._sources[source].files.pop(key)[1].close()

@@ -19,12 +19,12 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 
 SPLIT_RECORDS = 20_000
-"""Number of records after which a split hands the rest of its file to another split, so that tasks are short."""
+"""Number of records after which the rest of a file becomes another split, so that tasks are short."""
 
 
 def parted(text: bytes, start: re.Pattern[bytes]) -> list[tuple[int, bytes]]:
-    """Split an unreadable line at the beginnings of records, which ``start`` matches, because a record cut short by a full
-    disk is followed by the next ones on the same line. Return (offset in the line, piece) pairs; empty if there would be
+    """Split an unreadable line at the beginnings of records, which ``start`` matches. If a full disk cuts a record
+    short, the next records follow on the same line. Return (offset in the line, piece) pairs; empty if there would be
     only one.
     """
     starts = [found.start() for found in start.finditer(text, 1)]
@@ -32,8 +32,8 @@ def parted(text: bytes, start: re.Pattern[bytes]) -> list[tuple[int, bytes]]:
 
 
 class LineLogs(Extractor):
-    """Plans and reads the files that match ``pattern`` in ``directory`` (one or several directories, or globs). A line
-    longer than ``max_line_bytes`` is a `Reject`.
+    """Base class that plans and reads the files that match ``pattern`` in ``directory`` (one or several directories,
+    or globs). A line longer than ``max_line_bytes`` becomes a `Reject`.
     """
 
     __slots__ = ()
@@ -49,8 +49,8 @@ class LineLogs(Extractor):
         return tuple(expand(self._paths()))
 
     def check(self) -> Iterator[str]:
-        """Yield a line for ``navlin check``, with the number of files. Raises the errors of listing them, and of opening
-        the newest.
+        """Yield a line for ``navlin check``, with the number of files. Raises OSError if the files cannot be listed or
+        the newest file cannot be opened.
         """
         plan = self.plan(Positions())
         newest = plan.splits[-1].name if plan.splits else "none yet"
@@ -65,8 +65,8 @@ class LineLogs(Extractor):
         records_of: Callable[[Line, str], Iterator[Record]],
         lines: Callable[[FollowedFile], Iterator[Line | Reject]] = FollowedFile.lines,
     ) -> Iterator[Record]:
-        """Yield the records that ``records_of`` makes from each line and the file's path; then the position reached and,
-        if there is more to read, a split. If the file went away, yield a `Reject` if data is lost.
+        """Yield the records that ``records_of`` creates from each line and the file's path, then the position reached and,
+        if there is more to read, a split. If the file went away, yield a `Reject` for lost data, then the final position.
         """
         assert isinstance(split, FileSplit)
         try:

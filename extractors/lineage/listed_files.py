@@ -1,4 +1,4 @@
-"""Lists directories: the files that a source follows, by key, and the plan's notes about the others."""
+"""List directories: the files that a source follows, by key, and notes about files left out."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from navlin.model.spooled import file_key
 
 
 class NothingToFollow(OSError):
-    """None of the directories can be listed."""
+    """None of the directories could be listed."""
 
 
 @dataclass(slots=True)
 class ListedFiles:
-    """Result of a listing. Files are keyed by ``host:device:inode``, because logs are renamed; two names of a file are one
-    file.
+    """Result of a listing. The key of a file is ``host:device:inode``, because logs are renamed. Two names of one file
+    count as one file.
     """
 
     host: str
     followed: dict[str, tuple[str, os.stat_result]] = field(default_factory=dict)
-    """Files whose names match, by key: path and ``stat``."""
+    """Files whose names match, as key → (path, ``stat``)."""
     directories: set[str] = field(default_factory=set)
-    """Directories that could be listed."""
+    """Directories that were listed without an error."""
     archived_ns: dict[str, int] = field(default_factory=dict)
-    """Modification time of each directory's newest compressed file, in nanoseconds since 1970."""
+    """Directory → modification time of the newest compressed file in it, in nanoseconds since 1970."""
     other_names: list[os.DirEntry[str]] = field(default_factory=list)
-    """Entries whose names do not match, but whose inodes were followed before."""
+    """Entries whose names do not match, but whose inodes have been followed before."""
     problems: list[str] = field(default_factory=list)
     compressed: int = 0
     links: list[str] = field(default_factory=list)
     """Links that lead out of their directory."""
     looked_at: set[str] = field(default_factory=set)
-    """Keys of the files looked at now; for the others, the last status is remembered."""
+    """Keys of the files whose status was read now. For all other files, the last known status is used."""
 
     def add(self, entry: os.DirEntry[str], directory: str, matches: bool) -> None:
-        """Add a compressed file, or one whose name matches."""
+        """Add a file that is compressed or whose name matches."""
         try:
             stat = entry.stat()
         except FileNotFoundError:
@@ -70,7 +70,7 @@ class ListedFiles:
             self.followed.setdefault(key, (entry.path, stat))
 
     def renamed(self) -> Iterator[tuple[str, str, os.stat_result]]:
-        """Yield key, path and ``stat`` of the regular files whose names no longer match."""
+        """Yield (key, path, ``stat``) of the regular files whose names no longer match."""
         for entry in self.other_names:
             with suppress(OSError):  # gone since it was listed
                 stat = entry.stat(follow_symlinks=False)
@@ -78,7 +78,7 @@ class ListedFiles:
                     yield self.key_of(stat), entry.path, stat
 
     def note(self) -> str:
-        """Describe the problems and the files left out, for the plan's note; "" if there are none."""
+        """Return a description of the problems and the files left out, for the plan's note; "" if there are none."""
         notes = list(self.problems)
         if self.compressed:
             notes.append(f"{self.compressed} compressed files are not read")
@@ -92,7 +92,9 @@ class ListedFiles:
         return file_key(self.host, stat)
 
     def remembered(self, directory: str, known: RememberedDirectory) -> bool:
-        """Add a directory from memory, after looking at the files that are due; return False if it must be listed."""
+        """Add a directory from memory after checking the files that are due. Return False if it must be listed
+        instead.
+        """
         looked_at = known.look(self.key_of)
         if looked_at is None:
             return False
@@ -107,8 +109,8 @@ class ListedFiles:
     def to_remember(
         self, directory: str, identity: tuple[int, int, int], before: ListedFiles
     ) -> RememberedDirectory | None:
-        """Return the directory's additions to the listing ``before``; None if the files are few, or if there are problems
-        or files under other names.
+        """Return the entries that the directory added to the listing ``before``. Return None if there are few files,
+        or if there are problems or files under other names.
         """
         files = {key: each for key, each in self.followed.items() if key not in before.followed}
         if len(files) <= MOST_LOOKED_AT or self.problems or self.other_names:
@@ -129,10 +131,11 @@ def list_files(
     inodes: Callable[[], Collection[str]],
     memory: RememberedFiles,
 ) -> ListedFiles:
-    """List files with one ``stat`` each, or only for the files that are due in a directory known to ``memory``. Open none.
+    """List files, calling ``stat`` once per file or, in a directory known to ``memory``, only for the files that are
+    due. No file is opened.
 
-    ``directories`` may be globs, ``patterns`` are globs for file names; ``inodes`` returns the numbers of the inodes
-    followed before. Raises `NothingToFollow` if no directory can be listed.
+    ``directories`` may be globs; ``patterns`` are globs for file names; ``inodes`` returns the inode numbers followed
+    before. Raises `NothingToFollow` if no directory can be listed.
     """
     matches = _matcher(patterns)
     listed = ListedFiles(host)
@@ -168,7 +171,7 @@ def expand(directories: tuple[str, ...]) -> list[str]:
     expanded: dict[str, None] = {}
     for directory in directories:
         names = sorted(glob.glob(directory)) if glob.has_magic(directory) else ()
-        # A glob without a match is kept, so that the message names it.
+        # A glob without a match is kept, so that the error message names it.
         expanded.update(dict.fromkeys(os.path.normpath(name) for name in names or (directory,)))
     return list(expanded)
 

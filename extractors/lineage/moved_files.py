@@ -1,4 +1,4 @@
-"""Opens a growing file under its current name, or through a held descriptor, or as a copy or a ``.gz``."""
+"""Open a growing file under its current name, through a held descriptor, or from a copy or a ``.gz``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from extractors.lineage.regular_files import NotFollowed, open_held, open_regula
 
 COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
 _ROTATED: Final = re.compile(r"(?:[.-]\d{1,9}){1,5}\Z")
-"""Suffix of a rotated log's name, which changes."""
+"""Suffix of a log's name that changes at rotation."""
 
 
 class FileWentAway(OSError):
-    """A planned file is no longer in its directory under any name. ``lost_bytes`` counts the bytes seen but not read.
-    ``archive`` is a compressed file that may hold more of the file, but that navlin cannot read.
+    """A planned file is no longer in its directory under any name. ``lost_bytes`` is the number of bytes seen but not
+    read. ``archive`` is a compressed file that navlin cannot read and that may hold more of the content.
     """
 
     def __init__(self, message: str, lost_bytes: int = 0, archive: str = "") -> None:
@@ -30,12 +30,12 @@ class FileWentAway(OSError):
 
     @property
     def loses(self) -> bool:
-        """Whether data is lost, or may be."""
+        """Whether data is lost or may be lost."""
         return bool(self.lost_bytes or self.archive)
 
 
 def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
-    """Return the file itself and the name under which it was found; None and the planned name if it is gone."""
+    """Return the file itself and its current name, or None and the planned name if the file is gone."""
     raw = _open_if(split, split.path)
     if raw is not None:
         return raw, split.path
@@ -68,10 +68,10 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
 
 
 def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
-    """Open a copy of this file, which begins as the file did, is at least as new and may be compressed. Return the copy,
-    decompressed, and its name.
+    """Open a copy of this file, which begins as the file did, is at least as new, and may be compressed. Return the
+    copy, decompressed, and its name.
 
-    Raises `FileWentAway`.
+    Raises `FileWentAway` if there is none.
     """
     directory = Path(split.path).parent
     found: list[tuple[bool, int, str]] = []

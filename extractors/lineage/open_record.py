@@ -1,4 +1,4 @@
-"""A record over several lines of a log, until its brackets balance."""
+"""A record that spans several lines of a log, until its brackets balance."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]')
 
 @dataclass(slots=True)
 class OpenRecord:
-    """The lines of a JSON record so far; ``offset`` is that of the first, ``depth`` the number of brackets that they
-    leave open.
+    """The lines of a JSON record so far. ``offset`` is the first line's offset, ``depth`` the number of unclosed
+    brackets.
     """
 
     offset: int
@@ -22,13 +22,11 @@ class OpenRecord:
 
     @classmethod
     def beginning(cls, offset: int, text: bytes) -> OpenRecord:
-        """Create a record from its first line."""
         record = cls(offset)
         record.add(text)
         return record
 
     def add(self, text: bytes) -> None:
-        """Add the next line."""
         self.lines.append(text)
         self.size_bytes += len(text)
         self.depth += _opened(text)
@@ -39,7 +37,7 @@ class OpenRecord:
 
 
 def _opened(text: bytes) -> int:
-    """Return the number of opening brackets minus that of closing ones, without brackets in strings."""
+    """Return the number of opening brackets minus the number of closing ones, ignoring brackets in strings."""
     tokens = _TOKEN.findall(text)
     closed = tokens.count(b"}") + tokens.count(b"]")
     return tokens.count(b"{") + tokens.count(b"[") - closed

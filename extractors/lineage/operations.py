@@ -1,11 +1,12 @@
-"""Navigator's structure of an operation: sub-operations, one execution, the flows, and the locations of tables.
+"""Navigator's model of an operation: its sub-operations, one execution, flows, and locations of tables.
 
     table  ── DATA_FLOW | CONTROL_FLOW ──▶ operation ── DATA_FLOW ──▶ table
     column ── DATA_FLOW | CONTROL_FLOW ──▶ sub-operation ── DATA_FLOW ──▶ column
     execution of another system ── LOGICAL_PHYSICAL ──▶ execution ── LOGICAL_PHYSICAL ──▶ execution of another system
     table ── LOGICAL_PHYSICAL (a hint) ──▶ path
 
-Every extractor of an engine's jobs makes an `Operation` of each job, so that all engines have the same kinds of records.
+Every extractor of an engine's jobs converts each job to an `Operation`, so that all engines give the same kinds of
+records.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One end that an operation or sub-operation reads or writes. ``type`` is CONTROL_FLOW for ends that only decide which
-    rows there are.
+    """One entity that an operation or sub-operation reads or writes. ``type`` is CONTROL_FLOW if the entity only
+    decides which rows there are.
     """
 
     end: Key
@@ -42,8 +43,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run. ``run_for`` are the executions in other systems that this run carries out, with the relations' attributes;
-    ``run_as`` are those that carry out this run.
+    """One run of an operation. ``run_for`` lists executions in other systems that this run carries out, each with the
+    attributes of the relation. ``run_as`` lists executions that carry out this run.
     """
 
     key: Key
@@ -55,13 +56,13 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation and one execution, if known, with its flows.
+    """An operation with its flows and, if known, one execution.
 
-    ``ages``: whether purge may remove the operation by its age alone, because it writes nothing. ``locations`` are
-    tables with the paths of their files. ``covers``: whether these are all parts and flows of the operation, so that other
-    ones, recorded until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``), are gone. ``nested``: whether relations are
-    named by their ends, and the relations of a part are below the part; otherwise relations are named by their ids, and
-    all are below the operation.
+    ``ages`` is true if purge may remove the operation by its age alone, because it writes nothing. ``locations`` are
+    pairs of a table and the path of its files. ``covers`` is true if these are all parts and flows of the operation;
+    other parts and flows that were recorded until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``) are then deleted.
+    ``nested`` is true if relations are named by their ends and placed below their part; otherwise relations are named
+    by their ids and placed below the operation.
     """
 
     key: Key
@@ -79,7 +80,7 @@ class Operation:
     nested: bool = False
 
     def records(self) -> Iterator[Record]:
-        """Yield the operation, the execution, the parts, and all relations."""
+        """Yield the operation, the execution, the sub-operations, and all relations."""
         yield Entity(self.key, self.as_of_ms, self.attributes, self.volatile, ages=self.ages)
         if self.execution is not None:
             yield from self._execution(self.execution)
@@ -122,9 +123,9 @@ class Operation:
         *,
         ages: bool,
     ) -> Relation:
-        """Return a relation placed below its owner, so that coverage of the owner includes it."""
+        """Return a relation whose path is below its owner, so that coverage of the owner includes the relation."""
         if self.nested:
-            # Hex digits and a dash: nothing to encode in a path's component.
+            # The ids consist of hex digits, so the component needs no encoding.
             path = f"{owner.tree_path}/{ep1.identity}-{ep2.identity}"
         else:
             path = below(owner.tree_path, relation_id(kind, ep1.identity, ep2.identity, owner.source.id))

@@ -1,7 +1,7 @@
-"""Finds the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to hold it.
+"""Find the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to be held.
 
-A file that has left its directory is still planned if data was seen and not read; so is a file whose current name does
-not match.
+A file that has left its directory is still planned if it has data that was seen and not read. So is a file whose
+current name no longer matches.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
 
 QUIET_MS: Final = 3_600_000
-"""A file unchanged for this long is not expected to grow, so the rest after its last newline is handed out."""
+"""Time after which an unchanged file is not expected to grow, so that the rest after its last newline is yielded."""
 FORGET_MS: Final = 7 * 86_400_000
 GIVEN_UP_AFTER: Final = 32
-"""After this many failures in a row, about a day after the first one, a file that was moved away is no longer held."""
+"""Number of consecutive failures, spread over about a day, after which a file that was moved away is no longer held."""
 ROTATED_MS: Final = 60_000
-"""Time for which a moved file is held after the last write to it, because its writer may still have it open."""
+"""Time since the last write for which a moved file is still held, because its writer may still have it open."""
 
 
 def plan_files(
@@ -36,12 +36,13 @@ def plan_files(
     host: str,
     held: HeldFiles = HELD,
 ) -> Plan:
-    """Return a plan with a split for every file with new data; it removes the positions of files that are long gone.
+    """Return a plan with a split for every file with new data. The plan also removes the positions of files that are
+    long gone.
 
-    ``directories`` may be globs, ``patterns`` are globs for file names. Compressed files (by suffix) and links that lead
-    out of their directory are left out, and counted in the note. A directory that cannot be listed is named in the note,
-    and its files are not forgotten, unless a glob found the directory before and it was removed with its files. Raises
-    `NothingToFollow` if no directory can be listed.
+    ``directories`` may be globs, ``patterns`` are globs for file names. Compressed files (by suffix) and links that
+    lead out of their directory are left out, and counted in the note. A directory that cannot be listed is named in
+    the note, and the positions of its files are kept, unless the directory was found by a glob and no longer exists.
+    Raises `NothingToFollow` if no directory can be listed.
     """
     saved = positions.values
     follower = (directories, patterns)
@@ -53,7 +54,7 @@ def plan_files(
     )
     look_at: Collection[str] = listed.followed
     if not positions.complete and len(saved) >= memory.positions:
-        # A file that was planned before and is not saved in its current state is planned again.
+        # A file that was planned before is planned again if its current state has not been saved.
         look_at = [*listed.looked_at, *(memory.planned - listed.looked_at)]
     splits: dict[str, FileSplit] = {}
     changed: dict[str, Position] = {}
@@ -77,19 +78,19 @@ def plan_files(
     seen = set(listed.followed)
     for each in held.missing(follower, seen):
         known = saved.get(each.key)
-        # Losing its name has changed its ctime.
+        # The ctime changed when the file lost its name.
         as_known = known and {**known, "ctime_ns": each.stat.st_ctime_ns}
         split = _split_of(each.key, each.path, each.stat, as_known, positions.now_ms)
         given_up = positions.failed.get(each.path, 0) >= GIVEN_UP_AFTER
         sought = bool(known and known.get("sought"))
-        # Data reported as lost stays lost, unless the file was written to since.
+        # Data reported as lost stays lost, unless the file has been written to since.
         lost = (
             known
             and sought
             and (known["size"], known["mtime_ns"]) == (each.stat.st_size, each.stat.st_mtime_ns)
         )
         if split is not None and not lost:
-            # Without its descriptor, reading reports the loss.
+            # Without a descriptor, the read reports the loss.
             splits[each.key] = replace(split, held="" if given_up else each.opens)
         elif lost or (not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS):
             held.release(follower, each.key)
@@ -102,7 +103,7 @@ def plan_files(
     for key, path, stat in listed.renamed():
         if key not in seen and key in saved:
             renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
-    # Only files with new data are opened. If the inode was reused, the file is not the one that was followed.
+    # Only files with new data are opened. If the inode was reused, this is not the file that was followed.
     splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
     not_seen = [saved[key] for key in saved.keys() - seen if key.startswith(f"{host}:")]
     listable = listed.directories | _removed(not_seen, listed.directories, directories)
@@ -113,7 +114,7 @@ def plan_files(
         if directory in listable and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
-    # Files that are long gone come last, because they are forgotten, whatever else is known.
+    # Positions of files that are long gone come last, because their removal takes precedence.
     gone = _forgotten(saved, seen | splits.keys(), listable, f"{host}:", positions.now_ms - FORGET_MS)
     changed |= {position.key: position for position in gone}
     return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
@@ -122,7 +123,7 @@ def plan_files(
 def _removed(
     not_seen: Iterable[Mapping[str, Any]], listed: set[str], directories: tuple[str, ...]
 ) -> set[str]:
-    """Return directories of followed files that a glob found before and that no longer exist."""
+    """Return the directories of followed files that no longer match the globs and do not exist any more."""
     unlisted = {str(Path(value["path"]).parent) for value in not_seen} - listed
     here = set(expand(directories)) if unlisted else set()
     return {each for each in unlisted - here if not os.path.lexists(each)}
@@ -184,13 +185,13 @@ def _written_ms(stat: os.stat_result) -> int:
 
 
 def _has_rest(known: Mapping[str, Any] | None) -> bool:
-    """Whether the file ends with a line that has no newline and was not handed out."""
+    """Whether the file ends with a line that has no newline and has not been yielded."""
     return known is not None and known["offset"] < known["size"] and not known.get("settled")
 
 
 def _may_be_archived(value: Mapping[str, Any], archived_ns: int) -> bool:
-    """Whether to look for a missing file: a part was seen and not read, or there is a compressed file that is at least
-    as new, because compressing keeps a file's time.
+    """Whether to look for a missing file in an archive. This is the case if a part was seen and not read, or if there
+    is a compressed file that is at least as new, because compression keeps a file's modification time.
     """
     if value.get("sought"):
         return False

@@ -1,8 +1,8 @@
-"""Times in engines' records: their unit, and whether they are plausible.
+"""Read times in engines' records: determine their unit, and whether they are plausible.
 
-Hive's and Impala's records count seconds; Impala's first builds counted milliseconds. Hive computes ``duration`` = now
-- start in milliseconds and ``timestamp`` = start / 1000. If Hive took the start from a clock that does not count epoch
-ms, the end (the sum of the two) is still right, but the start is useless.
+Hive's and Impala's records use seconds; Impala's first builds counted milliseconds. Hive computes ``duration`` = now -
+start in milliseconds and ``timestamp`` = start / 1000. If Hive took the start from a clock that does not count epoch
+ms, the end (the sum of both) is still right, but the start is useless.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 SECONDS_BELOW: Final = 100_000_000_000
-"""A time below this is in seconds (until the year 5138), above it in milliseconds (since 1973)."""
+"""Limit below which a time is in seconds (until the year 5138), and above which it is in milliseconds (since 1973)."""
 EARLIEST_MS: Final = 946_684_800_000
-"""The year 2000, which is before any of these engines."""
+"""The year 2000, before any of these engines existed."""
 AHEAD_MS: Final = 86_400_000
-"""The clock of an engine's host may be ahead by this much."""
+"""Maximum time by which the clock of an engine's host may be ahead."""
 MAX_DURATION_MS: Final = 400 * 86_400_000
 
 
 @dataclass(slots=True)
 class RecordTimes:
-    """Reads the times of one record. ``latest_ms`` is a time by which the record had been written; ``problems`` has a
-    reason for each time that is impossible.
+    """The times of one record. ``latest_ms`` is a time by which the record had been written (epoch ms). ``problems``
+    has a reason for each impossible time.
     """
 
     latest_ms: int
@@ -40,7 +40,7 @@ class RecordTimes:
         return milliseconds
 
     def span(self, record: Mapping[str, Any]) -> tuple[int | None, int | None]:
-        """Return the start and end of a Hive statement in epoch ms, None for an unknown one."""
+        """Return the start and end of a Hive statement in epoch ms; None for each that is unknown."""
         begun, took = record.get("timestamp"), record.get("duration")
         if begun is None or took is None:
             return self.read(record, "timestamp"), None
@@ -69,7 +69,7 @@ class RecordTimes:
 
 
 def number(value: Any) -> int | None:
-    """Return an integer from a number or a text; None for anything else."""
+    """Return an integer from a number or a string; None for anything else."""
     try:
         return int(value) if not isinstance(value, bool) else None
     except (TypeError, ValueError, OverflowError):

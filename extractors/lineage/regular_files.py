@@ -1,11 +1,12 @@
-"""Opens files that others can replace: regular files only, and none outside of the configured directory.
+"""Open files that others can replace. Only regular files are opened, and none outside the configured directory.
 
 A FIFO would wait for its writer forever, a device can act when it is opened, and a link can lead to any file that
-navlin may read. So a path is opened without touching its target (``O_PATH``) and examined; only a regular file is then
-opened for reading. The kernel tells the location of that file, so that nobody can exchange a link in between.
+navlin may read. So a path is first opened without touching its target (``O_PATH``) and examined; only a regular file
+is then opened for reading. The kernel reports the location of the opened file, so that nobody can exchange a link in
+between.
 
-A link is followed to a file in its own directory or below it, because such links name current logs. A configured
-directory may itself be a link. A hard link cannot be told from a file of the directory.
+A link is followed to a file in its own directory or below, because such links name current logs. A configured
+directory may itself be a link. A hard link cannot be distinguished from a file of the directory.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from typing import BinaryIO
 
 
 class NotFollowed(OSError):
-    """A path is not a regular file, or leads out of its directory. Nothing was read."""
+    """A path is not that of a regular file, or leads out of its directory. Nothing was read."""
 
 
 def open_regular(path: str, directory: str) -> BinaryIO:
-    """Open a regular file in ``directory`` or below it, unbuffered, without waiting.
+    """Open a regular file in ``directory`` or below it, unbuffered, without blocking.
 
     Raises `NotFollowed` for anything else, and OSError.
     """

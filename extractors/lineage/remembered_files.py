@@ -1,8 +1,9 @@
-"""Memory of directories with very many files, so that a poll costs only the changed files, not all of them.
+"""Memory of directories with very many files, so that a poll only checks some of the files.
 
-As long as a directory's own time is unchanged, no name in it has come or gone. Files written to lately are looked at in
-each poll, the others in turn, so that the growth of one of those shows when its turn comes. After each round, the
-directory is listed again. Small directories are listed each time, and all their files are looked at.
+As long as a directory's own modification time is unchanged, no name in it has been added or removed. Files that were
+written to recently are checked in each poll. All other files are checked in turn, so their growth is noticed when
+their turn comes. After each round, the directory is listed again. Small directories are listed in each poll, and all
+their files are checked.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from heapq import nlargest
 from typing import Final
 
 MOST_LOOKED_AT: Final = 1_000
-"""Number of files, the newest ones, that each poll looks at."""
+"""Number of files that each poll checks because they are the newest."""
 IN_TURN: Final = 2_000
-"""Number of other files that each poll looks at."""
+"""Number of older files that each poll checks."""
 LATELY_NS: Final = 3_600_000_000_000
 SETTLED_NS: Final = 2_000_000_000
-"""Minimum age of a directory's time. A file system may keep times in steps of two seconds, so a directory that has just
-changed may change again without a new time.
+"""Minimum age of a directory's modification time. A file system may keep times in steps of two seconds, so a directory
+that has just changed may change again without a new time.
 """
 
 Files = dict[str, tuple[str, os.stat_result]]
@@ -29,7 +30,7 @@ Files = dict[str, tuple[str, os.stat_result]]
 
 @dataclass(slots=True)
 class RememberedDirectory:
-    """The files of a directory by key, as last looked at."""
+    """The files of a directory, as last checked. ``files`` is key → (path, ``stat``)."""
 
     identity: tuple[int, int, int]
     files: Files
@@ -48,7 +49,7 @@ class RememberedDirectory:
         self.others = [key for key in self.files if key not in left]
 
     def look(self, key_of: Callable[[os.stat_result], str]) -> set[str] | None:
-        """Look at the files that are due; return their keys, or None if the directory must be listed again."""
+        """Check the files that are due. Return their keys, or None if the directory must be listed again."""
         if not self.others:
             return None
         turn, self.others = self.others[:IN_TURN], self.others[IN_TURN:]
@@ -73,12 +74,12 @@ class RememberedFiles:
     directories: dict[str, RememberedDirectory] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     positions: int = 0
-    """Number of positions saved at the last plan; if there are fewer now, every file is looked at."""
+    """Number of positions saved at the last plan. If there are fewer now, every file is checked."""
 
 
 def identity_of(directory: str) -> tuple[int, int, int] | None:
-    """Return (device, inode, modification time), which change with the names in a directory; None if they are unknown, or
-    the directory has only just changed.
+    """Return (device, inode, modification time), which changes when names in the directory change. Return None if this
+    is unknown or the directory has only just changed.
     """
     try:
         stat = os.stat(directory)

@@ -1,4 +1,6 @@
-"""Staging paths of files that engines will move or remove. They are neither data of their own nor an end of a job."""
+"""Staging paths of files that engines will move or remove. Files there are not datasets, nor inputs or outputs of
+jobs.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from typing import Final, NamedTuple
 
 
 class Staging(NamedTuple):
-    """A glob for a name anywhere, or for a path from the root. ``of`` is the engine.
+    """A glob for a name at any depth, or for a path from the root. ``of`` is the engine that uses it.
 
-    ``listed``: the HDFS extractor excludes it by default. ``ends``: an input or output of a job there is not an end of the
-    job's lineage. ``moved``: no record names the place to which the data is moved.
+    ``listed`` is true if the HDFS extractor excludes the glob by default. ``ends`` is true if an input or output there
+    is left out of the job's lineage. ``moved`` is true if the data is later moved to a location that no record names.
     """
 
     of: str
@@ -57,17 +59,17 @@ def left_out() -> tuple[str, ...]:
 
 
 def is_staging(path: str) -> bool:
-    """Whether a path (without its host) is in an engine's staging place."""
+    """Whether a path (without its host) is a staging path of an engine."""
     return _ENDS.search(path) is not None
 
 
 def is_moved(path: str) -> bool:
-    """Whether files at a path will be moved to a place that no record names."""
+    """Whether files at a path will be moved to a location that no record names."""
     return _MOVED.search(path) is not None
 
 
 def _matching(some: Iterable[Staging]) -> re.Pattern[str]:
-    """Return a pattern that finds any of these as a name, or as the beginning, of a path."""
+    """Return a pattern that finds each glob as a name in a path, or as the beginning of a path."""
     return re.compile("|".join(_pattern(each.glob) for each in some))
 
 

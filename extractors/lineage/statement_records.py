@@ -1,7 +1,7 @@
-"""Converts a statement that an engine recorded to an operation, with one sub-operation per edge.
+"""Convert a recorded statement to an operation, with one sub-operation per edge.
 
-For engines that record the columns that each statement touched (vertices), and how (edges): Impala's lineage log, Hive's
-LineageLogger.
+This is for engines that record the columns used by each statement (vertices) and the flows between them (edges):
+Impala's lineage log and Hive's LineageLogger.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from navlin.model.source import YARN, Estate, Source
 
 EXPRESSION_BYTES = 4_096
 NAME_BYTES = 2_000
-"""Limit for the text of a statement, or a list of columns, that serves as a name."""
+"""Maximum length of the name of an operation (a statement's text) or sub-operation (a list of columns)."""
 
 
 class EdgeType(StrEnum):
-    """PROJECTION: values of the sources reach the targets. PREDICATE: the sources decide which rows do."""
+    """PROJECTION: values of the sources flow to the targets. PREDICATE: the sources only decide which rows flow."""
 
     PROJECTION = "PROJECTION"
     PREDICATE = "PREDICATE"
@@ -58,8 +58,8 @@ class Missing(StrEnum):
 class Vertex:
     """One end of an edge. ``name`` is the whole name in the record: ``db.table.column.nested``.
 
-    Without ``table`` it is a label of a result, not a column; without ``column``, a table as a whole. ``created_ms`` is
-    the table's creation time, which distinguishes the table from one recreated under the same name.
+    Without ``table``, the vertex is a label of a result, not a column; without ``column``, it is a whole table.
+    ``created_ms`` is the table's creation time, which distinguishes the table from one recreated under the same name.
     """
 
     name: str
@@ -76,10 +76,9 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A flow from sources to targets. ``missing`` is the reason why further ends that the record names are unknown.
-
+    """A flow from sources to targets. ``missing`` is the reason why more ends, named in the record, are unknown.
     ``expression`` computes the targets, or is the condition. ``transformation`` is IDENTITY if values are passed on
-    unchanged, TRANSFORMATION if they are not. Each is "" if the record does not have it.
+    unchanged, otherwise TRANSFORMATION. ``expression`` and ``transformation`` are "" if the record does not have them.
     """
 
     type: EdgeType
@@ -92,12 +91,13 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The contents of one record: a statement that ran once. ``run`` distinguishes this run from all others of the source.
+    """Contents of one record: a statement that ran once. ``run`` distinguishes this run from all other runs in the
+    source.
 
-    ``location``: database, name and URI of the table that the statement creates. ``jobs``: ids of the YARN jobs that
-    carried it out. ``operation`` and ``execution`` are further attributes of these two entities. ``rejects`` are
-    unreadable parts of the record; with any, the record covers nothing. ``odd_times`` are impossible times in the record,
-    which do not affect the rest.
+    ``location`` is the database, name and URI of the table that the statement creates. ``jobs`` are the ids of the
+    YARN jobs that carried the statement out. ``operation`` and ``execution`` are further attributes of these two
+    entities. ``rejects`` are unreadable parts of the record; if there are any, the record covers nothing.
+    ``odd_times`` are impossible times in the record, which do not affect the rest.
     """
 
     text: str
@@ -116,7 +116,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine's ``engineType``, and its three internal types."""
+    """An engine's ``engineType``, and the internal types of its operations, sub-operations and executions."""
 
     type: str
     operation: str
@@ -125,8 +125,8 @@ class Engine:
 
 
 class Catalog:
-    """Keys of the tables and columns of a metastore that records name, as claims. They are cached, because records name
-    few different ones.
+    """Keys of a metastore's tables and columns that records name, as claims. The keys are cached, because records name
+    only few different tables.
     """
 
     def __init__(self, source: Source) -> None:
@@ -151,8 +151,8 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class StatementRecords:
-    """Turns statements of one source into records. ``default_fs`` completes locations without a host, ``yarn`` is the
-    address of the YARN that ran their jobs, if several are configured.
+    """Convert statements of one source to records. ``default_fs`` completes locations without a host. ``yarn`` is the
+    address of the YARN that ran the jobs, needed if several are configured.
     """
 
     source: Source
@@ -163,8 +163,8 @@ class StatementRecords:
     yarn: str = ""
 
     def of(self, statement: Statement) -> Iterator[Record]:
-        """Yield all records of a statement. A statement that was read whole covers its operation, so that it corrects an
-        older read.
+        """Yield all records of a statement. If the record is complete, the statement covers its operation, so that it
+        corrects an older read.
         """
         operation = self._operation(statement)
         yield from operation.records()
@@ -249,7 +249,7 @@ class StatementRecords:
             )
 
     def _keys(self, vertices: Iterable[Vertex]) -> Iterable[Key]:
-        """Return the key of each column or table once, because two fields nested in one column are one claim."""
+        """Return the key of each column or table once. Two fields nested in one column give one claim."""
         keys = {}
         for vertex in vertices:
             if vertex.table:
@@ -270,11 +270,11 @@ def _missing(statement: Statement, inputs: Collection[str], outputs: Collection[
     reasons: list[str] = sorted({edge.missing for edge in statement.edges if edge.missing})
     if statement.rejects and Missing.PART not in reasons:
         reasons.append(Missing.PART)
-    # A record without the written table may have lost the read ones as well.
+    # If the written table is missing, tables that are read may be missing as well.
     if effect.writes and not outputs:
         reasons.append(Missing.FILES if effect is Effect.WRITES_FILES else Missing.WRITTEN)
     if not inputs and effect.reads and reads_from(statement.text):
-        # The tables can be looked for in its text, unless more than their names was lost.
+        # The tables can be looked for in the text, unless more than their names is missing.
         searched = not reasons and len(statement.text) <= SEARCHED_CHARS
         reasons.append(READS_UNNAMED if searched else Missing.READ)
     return list(map(str, reasons))
@@ -284,7 +284,7 @@ _FLOWS = {EdgeType.PROJECTION: RelationType.DATA_FLOW, EdgeType.PREDICATE: Relat
 
 
 class _Tables:
-    """The edges folded to tables, by table name: inputs, outputs, and the type of each input. A data flow outweighs a
+    """Edges folded to tables, by table name: inputs, outputs, and the flow type of each input. A data flow outweighs a
     control flow.
     """
 

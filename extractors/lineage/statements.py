@@ -1,8 +1,10 @@
-"""The kind of a SQL statement and its effect on data, by its keywords, if an engine's record does not name the kind.
+"""Determine the kind of a SQL statement and its effect on data from its keywords, if an engine's record does not name
+the kind.
 
-The kinds are Impala's own names (``TLineageGraph.operationType``), Hive's (``HiveOperation``) if Impala has none, and "" for
-statements that neither read nor write the data of a table. A text is matched by its head: its words outside of brackets, in
-lower case, without comments and hints, with quoted text reduced to a quote and bracketed text to its first word:
+The kinds are Impala's own names (``TLineageGraph.operationType``), Hive's (``HiveOperation``) if Impala has none, and
+"" for statements that neither read nor write the data of a table. A text is matched by its head: the words outside of
+brackets, in lower case, without comments and hints. Quoted text is reduced to a quote, and bracketed text to its first
+word:
 
     create table sales.t (a) stored as orc as (select)
 """
@@ -16,28 +18,30 @@ from itertools import chain, islice, pairwise, zip_longest
 from typing import Final, NamedTuple
 
 LOOKED_AT_CHARS: Final = 64_000
-"""Length of the beginning of a statement in which its kind shows, after comments and WITH."""
+"""Length of the beginning of a statement that is enough to determine its kind, after comments and WITH."""
 
 
 class Effect(Enum):
-    """A statement's effect on data, and the meaning of the targets in its record."""
+    """A statement's effect on data, which also determines the meaning of the targets in its record."""
 
     READS = auto()
     """The result goes to the client or to a session's own table, so the targets are labels."""
     WRITES = auto()
-    """A table or view gets data, and the targets are its columns. Also the effect of a statement of unknown kind."""
+    """A table or view receives data, and the targets are its columns. This is also the effect of a statement of
+    unknown kind.
+    """
     WRITES_FILES = auto()
-    """A directory gets data, but no record names it, so the targets are labels."""
+    """A directory receives data, but no record names the directory, so the targets are labels."""
     WRITES_BOTH = auto()
-    """A table and a directory get data. Hive names the table's columns as the targets for both."""
+    """A table and a directory receive data. Hive names the table's columns as the targets for both."""
     CHANGES_NOTHING = auto()
-    """No data is read: the statement is about the catalog, statistics or sessions, or only removes data."""
+    """No data is read, because the statement concerns the catalog, statistics or sessions, or only removes data."""
     SHOWS = auto()
-    """As CHANGES_NOTHING, but the targets are labels; the tables named are not even read."""
+    """Like CHANGES_NOTHING, but the targets are labels, and not even the named tables are read."""
 
     @property
     def labels(self) -> bool:
-        """Whether the targets in its record are not columns."""
+        """Whether the targets in the record are labels, not columns."""
         return self in (Effect.READS, Effect.WRITES_FILES, Effect.SHOWS)
 
     @property
@@ -66,7 +70,7 @@ _NO_TABLES: Final = (
     "analyze set unset reset use grant revoke lock unlock msck start commit rollback abort kill reload prepare"
     " compute invalidate refresh comment copy enable disable optimize drop :"
 )
-"""Beginnings of statements, or whole ones, that write no data."""
+"""Whole statements, or beginnings of statements, that write no data."""
 _CREATED: Final = (
     r"(?:remote )?database|schema|catalog|dataconnector|data source|role|(?:temporary |aggregate )?function"
     r"|temporary macro|index|scheduled query|resource plan|trigger|pool|(?:user|group|application) mapping"
@@ -125,20 +129,20 @@ _KINDS: Final = tuple(
     )
 )
 _EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
-"""Kind named in a record → effect. If several patterns share a kind, the effect is that of the last pattern, which has no
-addition such as TEMPORARY or DIRECTORY.
+"""Kind named in a record → effect. If several patterns share a kind, the effect is that of the last pattern, which has
+no addition such as TEMPORARY or DIRECTORY.
 """
 _WRITES_ELSEWHERE: Final = re.compile(
     r"(?:copy\b(?!\s+testcase)|unload\b|replace\s+into\b"
     r"|create\s+(?:or\s+replace\s+)?(?:transient|unlogged|multiset|column|dynamic)\s+table\b.*?\bas\W+(?:select|with)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Statements of other engines that write."""
+"""Statements that write in other engines."""
 _COMMON: Final = rf"{_N} (?:\(\S*\) )?as \(\S*\)"
 _WITH: Final = re.compile(rf"with (?:recursive )?{_COMMON}(?: , {_COMMON})* ")
 _BEHIND_FROM: Final = re.compile(r" (insert|select|map|reduce)\b")
 _SHORT: Final = frozenset({"select", "(select)", "insert"})
-"""Statements whose first few words suffice."""
+"""First words of statements whose kind is determined by the next four words."""
 
 _SPACE: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
 _TOKEN: Final = re.compile(
@@ -157,7 +161,7 @@ _ENDS_LIST: Final = frozenset(
 _NAMED: Final = re.compile(
     r"(?!(?:select|values|with|from|table|lateral|unnest|map|reduce)\Z)(?:`.|\d*[^\W\d])", re.DOTALL
 )
-"""A name as Hive and Impala accept it: it may begin with digits."""
+"""A name that Hive and Impala accept. It may begin with digits."""
 _NAME: Final = r"(?:`[^`]{1,300}`|\w{1,300})"
 _TABLE: Final = re.compile(
     rf"(?:{_SPACE})*+create{_SPACE}++(?:(?:temporary|transactional|managed|external){_SPACE}++)*table{_SPACE}++"
@@ -172,14 +176,14 @@ _VIEW: Final = re.compile(
 
 
 def kind_of(text: str) -> Kind:
-    """Return the kind of a statement. An unknown kind has no name, and may write."""
+    """Return the kind of a statement. An unknown kind has no name and counts as writing."""
     words = _words(text[:LOOKED_AT_CHARS])
     first = next(words, "")
     head = " ".join(chain((first,), islice(words, 4) if first in _SHORT else words))
     if (common := _WITH.match(head)) is not None:
         head = head[common.end() :]
     elif head.startswith("with ") and len(text) > LOOKED_AT_CHARS:
-        # The definitions in WITH are longer than the text looked at.
+        # The definitions in WITH are longer than `LOOKED_AT_CHARS`.
         head = " ".join(_words(text))
         head = head[common.end() :] if (common := _WITH.match(head)) is not None else head
     if head.startswith("from "):
@@ -188,18 +192,18 @@ def kind_of(text: str) -> Kind:
 
 
 def kind_named(name: str) -> Kind:
-    """Return the kind with a name from a record. A kind with an unknown name may write."""
+    """Return the kind that has this name in a record. A kind with an unknown name counts as writing."""
     return Kind(name, _EFFECTS.get(name, Effect.WRITES))
 
 
 def created_table(text: str) -> tuple[str, str] | None:
-    """Return database and table of a CREATE TABLE that names both; None for any other text."""
+    """Return (database, table) of a CREATE TABLE that names both; None for any other text."""
     found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
 
 
 def statements_in(text: str) -> Iterator[str]:
-    """Yield the statements of a text, without the semicolons between them and comments before them."""
+    """Yield the statements of a text, without the semicolons between them and without comments before them."""
     begins = -1
     for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]):
         if token[0] == ";":
@@ -213,7 +217,7 @@ def statements_in(text: str) -> Iterator[str]:
 
 
 def writes(text: str) -> bool:
-    """Whether a statement of any engine certainly writes data; False also for an unknown kind, which may or may not."""
+    """Whether a statement of any engine certainly writes data. False for an unknown kind, which may or may not write."""
     kind = kind_of(text)
     if kind.name == "SELECT":
         return " into " in f" {' '.join(_words(text[:LOOKED_AT_CHARS]))} "
@@ -221,8 +225,8 @@ def writes(text: str) -> bool:
 
 
 def reads_from(text: str) -> bool:
-    """Whether a statement names a table that it reads, after FROM, JOIN or the USING of a MERGE. Names that the statement
-    defines itself (WITH) do not count.
+    """Whether a statement names a table that it reads, after FROM, JOIN or the USING of a MERGE. Names that the
+    statement defines in WITH do not count.
     """
     tokens = [token[0].lower() for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]) if token["space"] is None]
     defined: set[str] = set()
@@ -254,7 +258,9 @@ def reads_from(text: str) -> bool:
 
 
 class _Bracket(NamedTuple):
-    """An open bracket: the word before it, the name that it defines, and whether it is in a list of tables."""
+    """An open bracket: the word before the bracket, the name that its content defines, and whether it is in a list of
+    tables.
+    """
 
     before: str
     name: str
@@ -262,7 +268,7 @@ class _Bracket(NamedTuple):
 
 
 def view_columns(text: str) -> tuple[str, ...]:
-    """Return the names in the column list of a CREATE VIEW; empty if it has none."""
+    """Return the names in the column list of a CREATE VIEW; empty without a list."""
     found = _VIEW.match(text[:LOOKED_AT_CHARS])
     if found is None:
         return ()
@@ -275,15 +281,16 @@ def view_columns(text: str) -> tuple[str, ...]:
             return tuple(names)
         if first:
             names.append(word.strip("`").lower())
-        # A comment may follow the name.
+        # A comment may follow the name, and is skipped.
         first = word == ","
     return ()
 
 
 def in_order(text: str, names: Collection[str]) -> list[str]:
-    """Return the column names in their order in a CREATE VIEW; empty unless each occurs exactly once.
+    """Return the column names in their order in a CREATE VIEW; empty unless each name occurs exactly once.
 
-    A name is in the view's column list or in the query. With ``*``, or if Hive makes up the name, it is not in the text.
+    A name occurs in the view's column list or in the query. It is not in the text if the query has ``*`` or Hive
+    generates the name.
     """
     tokens = [token[0].lower().strip("`") for token in _TOKEN.finditer(text) if token["space"] is None]
     if any(word == "*" and before != "(" for before, word in pairwise(tokens)):
@@ -308,7 +315,7 @@ def _kind_behind_from(head: str) -> Kind:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield the words of a text's head; a dotted name is one word."""
+    """Yield the words of a text's head. A dotted name is one word."""
     held = ""
     depth = 0
     inner = ""

@@ -1,4 +1,4 @@
-"""Parses the facets columnLineage and lineage, which have the sources of an output's columns."""
+"""Parse the facets columnLineage and lineage, which contain the sources of an output's columns."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ MAX_INPUTS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that another one is computed from, or that only decides about the other one (``control``). ``kind`` is
-    IDENTITY, TRANSFORMATION or AGGREGATION for data, JOIN, FILTER and so on for control; "" if it is not given.
+    """A column that is a source of another column: a source of data or, with ``control``, only of control flow.
+    ``kind`` is IDENTITY, TRANSFORMATION or AGGREGATION for data; JOIN, FILTER and so on for control; "" if it is not
+    given.
     """
 
     namespace: str
@@ -30,7 +31,7 @@ class Column:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Identity of the column."""
+        """Identity of the column: (namespace, dataset name, field)."""
         return self.namespace, self.name, self.field
 
 
@@ -41,8 +42,9 @@ UNREAD: Final = "the sources of columns could not be read"
 
 @dataclass(slots=True)
 class Told:
-    """Contents of a facet. ``columns`` maps each column to its sources, ``rows`` are the columns that decide about all
-    rows, ``sources`` are datasets named as a whole ([namespace, name]), ``problems`` the reasons why these are incomplete.
+    """Contents of a facet. ``columns`` maps each column to its sources. ``rows`` are the columns that affect all rows.
+    ``sources`` are the datasets named as a whole, each as [namespace, name]. ``problems`` are the reasons why these
+    are incomplete.
     """
 
     columns: Columns = field(default_factory=dict)
@@ -68,11 +70,12 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
             told.problems.add(UNREAD)
         if name:
             told.columns[text(name)] = list(dict.fromkeys(each for each in found if each.field))
-    # columnLineage has the columns that decide about all rows in `dataset`, lineage among the inputs of the dataset.
+    # The columns that affect all rows are in `dataset` in columnLineage, and among the inputs of the dataset in
+    # lineage.
     rows = list(_inputs(facet.get("dataset"), INDIRECT, told.problems))
     if not all(each.field for each in rows):
         told.problems.add(UNREAD)
-    # Here Trino's listener lists every column read, without a transformation type.
+    # In `dataset`, Trino's listener lists every column read, without a transformation type.
     data = {each.place for inputs in told.columns.values() for each in inputs if not each.control}
     rows = [each for each in rows if each.kind or each.place not in data]
     whole = list(_inputs(facet.get("inputs"), INDIRECT, told.problems))
@@ -82,8 +85,8 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
 
 
 def _of_field(told: Mapping[str, Any]) -> str:
-    """Return the type for sources without one. Old producers give a type once for all sources of a column, or no type at
-    all; the sources are then data.
+    """Return the type for sources without a type. Old producers give one type for all sources of a column, or none at
+    all; without any type, the sources are data.
     """
     return INDIRECT if text(told.get("transformationType")).upper() == INDIRECT else DIRECT
 
@@ -111,7 +114,7 @@ def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
 
 
 def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
-    """Merge everything given about a source in one of its roles, data or control."""
+    """Merge all descriptions of a source column in one of its roles, data or control."""
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
     description = next((said for one in how if (said := text(one.get("description")))), "")

@@ -1,4 +1,4 @@
-"""The ends of a run's flows: tables and columns, with one key for all names of a dataset."""
+"""Ends of a run's flows: tables and columns. All names of one dataset have the same key."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from navlin.model.redaction import bounded
 
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Maximum number of control relations of one output; beyond it, columns that decide about all columns are stated once."""
+"""Maximum number of control relations of one output. Beyond it, columns that control all columns of the output are
+stated only once.
+"""
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 SEVERAL: Final = "the source of columns is named ambiguously: it may be one input or another"
 UNLISTED: Final = "columns come from a dataset that the producer does not name among the inputs"
 _NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
-"""Changes of a dataset's state that move no data, unless the sources of its columns are given, or something was read to
-create it.
+"""Changes of a dataset's state that move no data, unless column sources are given or the dataset is created from
+inputs.
 """
 
 
 class Ends:
-    """The ends of a run's flows. Two names of one dataset have one key."""
+    """Ends of a run's flows. All names of one dataset have the same key."""
 
     def __init__(self, names: Names, run: Run) -> None:
         self._names = names
@@ -36,21 +38,21 @@ class Ends:
         self.columns: dict[tuple[str, str], Key] = {}
         self._bound: dict[Name, Bound] = {}
         self._dotted: set[tuple[str, str]] = set()
-        """(identity of the table, column) for columns that have a dot in their names."""
+        """(identity of the table, column) for columns whose names contain a dot."""
         self._plain: dict[str, Key] = {}
         """Identity derived from a dataset's own name → the dataset's key, for each dataset of the run."""
         for side in (run.outputs, run.inputs):
             for name, known in side.items():
                 bound = names.bound(*name, known)
                 self._dotted.update((bound.key.identity, each) for each in known.fields if "." in each)
-                # The side that reports more names for a dataset determines the dataset's key.
+                # The side that reports more names of a dataset determines the dataset's key.
                 if name not in self._bound or known.links:
                     self._bound[name] = bound
                     self._plain[names.key(*name, known).identity] = bound.key
                     for alias in (name, *((link[0], link[1]) for link in known.links)):
                         self.keys[alias] = bound.key
         self.problems: list[str] = []
-        """Reasons why the sources of columns are not all known."""
+        """Reasons why some sources of columns are unknown."""
         self._unclear: set[Name] = set()
         moved = {name: known for name, known in run.outputs.items() if self._moves_data(known)}
         self.written = {name: self.keys[name] for name in run.outputs}
@@ -71,7 +73,8 @@ class Ends:
     def _moves_data(self, known: Known) -> bool:
         if known.change not in _NO_DATA or any(known.columns.values()):
             return True
-        # For `CREATE TABLE … AS SELECT` without inputs, Spark's agent has the kind only in the job's name.
+        # For `CREATE TABLE … AS SELECT` without inputs, Spark's agent gives the kind of statement only in the job's
+        # name.
         selects = bool(self._run.inputs or known.columns or known.sources)
         return known.change == "CREATE" and (selects or "table_as_select" in self._run.name.lower())
 
@@ -84,8 +87,8 @@ class Ends:
     def _meant(self, name: Name) -> list[Key]:
         """Return the keys of the run's datasets that a name may mean, if none of them has exactly this name.
 
-        Column lineage spells some names differently: a path with a slash before it, a database's table in the letter
-        case of the query, or without a default prefix.
+        Column lineage spells some names differently: a path begins with another slash, or a database's table has the
+        letter case of the query or lacks a default prefix.
         """
         key = self._names.key(*name)
         if key.identity in self._plain:
@@ -98,7 +101,7 @@ class Ends:
         return []
 
     def _bound_columns(self, known: Known) -> Known:
-        """Return ``known`` without the sources of columns that may be one input or another, and note the problems."""
+        """Return ``known`` without the column sources that may be one input or another, and record the problems."""
         for name in {(each.namespace, each.name): None for each in _columns_of(known)}:
             if name in self.keys:
                 continue
@@ -117,7 +120,7 @@ class Ends:
             return [each for each in inputs if (each.namespace, each.name) not in self._unclear]
 
         columns = {name: clear(inputs) for name, inputs in known.columns.items()}
-        # A column given without sources has none. If a column loses all its sources here, nothing is known about it.
+        # A column given without sources has none. If all its sources are removed here, the sources are unknown.
         columns = {name: kept for name, kept in columns.items() if kept or not known.columns[name]}
         return replace(known, columns=columns, rows=clear(known.rows))
 
@@ -127,12 +130,12 @@ class Ends:
 
     @property
     def change(self) -> str:
-        """The change of the outputs, other than writing data; "" if there is none, or several."""
+        """Change of the outputs other than writing data; "" if there is none or several."""
         changes = {known.change for known in self._run.outputs.values()} - {"", "OVERWRITE"}
         return changes.pop() if len(changes) == 1 else ""
 
     def undescribed(self) -> Iterator[Key]:
-        """Yield datasets of this source that only column lineage names."""
+        """Yield the keys of datasets in this source that only column lineage names."""
         described = {
             self.keys[name].identity for side in (self._run.inputs, self._run.outputs) for name in side
         }
@@ -165,8 +168,8 @@ class Ends:
         ]
 
     def _only_control(self) -> set[str]:
-        """Return the identities of inputs that only decide, so that no written column has a value from them. Empty if the
-        sources of some output's columns are not given, or if no other input is left, because the output then counts rows.
+        """Return the identities of inputs that only control which values are written. Return an empty set if the
+        sources of some output column are not given, or if no other input is left, because the output then counts rows.
         """
         known = [*self._told.values()]
         unknown = SEVERAL in self.problems or any(each.sources for each in known)
@@ -181,8 +184,8 @@ class Ends:
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
     def parts(self, operation: Key) -> Iterator[Part]:
-        """Yield one part for each written column; one for the columns that decide about all of an output's rows; one
-        for each of several outputs of a stream, if the sources of the output's columns are not given.
+        """Yield one sub-operation for each written column, and one for the columns that control all rows of an output.
+        For a stream with several outputs, yield one for each output whose column sources are not given.
         """
         for name, output in self._outputs.items():
             known = self._told[name]
@@ -191,7 +194,8 @@ class Ends:
             rows = self._deciding_on_all(known)
             for column, inputs in self._by_column(output, known):
                 own = [each for each in inputs if not (each.control and each in rows)]
-                # A part has each source once, so a source of data that decides as well does so in a separate part.
+                # A sub-operation has each source once, so a data source that also controls rows does so in a separate
+                # sub-operation.
                 data = {each.place for each in own if not each.control}
                 both = [each for each in own if each.control and each.place in data]
                 yield self._of_column(operation, output, column, [each for each in own if each not in both])
@@ -203,7 +207,7 @@ class Ends:
                 yield self._deciding(operation, f"predicate {output.identity}", output, every, rows)
 
     def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
-        """Yield (name, sources) for each written column. Fields of one struct are one column."""
+        """Yield (column name, sources) for each written column. Fields of one struct are merged into one column."""
         merged: dict[str, tuple[str, list[Column]]] = {}
         for name, inputs in known.columns.items():
             written = self._column(output, name)
@@ -260,7 +264,7 @@ class Ends:
     def _deciding(
         self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[Column]
     ) -> Part:
-        """Return the part that decides about some columns of an output, or about all of it."""
+        """Return the sub-operation for control over some columns of an output, or over the whole output."""
         names = list(decided)
         key = sub_operation_key(operation, part, name="predicate")
         columns = {column.identity: column for column in (self._column(output, name) for name in names)}
@@ -273,12 +277,12 @@ class Ends:
 
     @property
     def has_columns(self) -> bool:
-        """Whether the sources of some output's columns are given."""
+        """Whether the column sources of any output are given."""
         return any(known.columns for known in self._told.values())
 
     def _column(self, above: Key, name: str) -> Key:
         if above.type in (EntityType.TABLE, EntityType.VIEW) and (above.identity, name) not in self._dotted:
-            # A field of a struct. A metastore has only the column.
+            # This is a field of a struct; a metastore only has the column.
             name = name.partition(".")[0]
         known = (above.identity, name)
         if known not in self.columns:
@@ -286,7 +290,7 @@ class Ends:
         return self.columns[known]
 
     def _flows(self, inputs: Iterable[Column], kind: RelationType) -> list[Flow]:
-        # By identity, because two spellings of one column are one end.
+        # Keyed by identity, because two spellings of a column are one end.
         keys = [self._column(self.key((each.namespace, each.name)), each.field) for each in inputs]
         return [Flow(key, type=kind) for key in {key.identity: key for key in keys}.values()]
 
@@ -308,7 +312,7 @@ class Ends:
 
 
 def _columns_of(known: Known) -> Iterator[Column]:
-    """Yield the columns that decide about rows, and all sources of columns."""
+    """Yield the columns that control rows, and all sources of columns."""
     yield from known.rows
     for inputs in known.columns.values():
         yield from inputs
@@ -319,13 +323,15 @@ def _same_name(one: Name, other: Name) -> bool:
 
 
 def _same_end(one: Name, other: Name) -> bool:
-    """Whether one name is the other with a database, or more, before it: ``data.public.t`` and ``public.t``."""
+    """Whether one name is the other name with a database, or more, before it, as ``data.public.t`` and ``public.t``
+    are.
+    """
     shorter, longer = sorted((one[1].lower(), other[1].lower()), key=len)
     return one[0].lower() == other[0].lower() and longer.endswith(f".{shorter}")
 
 
 def _of_every_column(known: Known) -> bool:
-    """Whether the sources of every column are given; those of a struct may be given for its fields."""
+    """Whether the sources of every column are given. For a struct, they may be given for its fields."""
     said = {name.casefold() for name in known.columns}
     said |= {name.partition(".")[0] for name in said}
     return bool(said) and all(name.casefold() in said for name in known.fields)
@@ -344,5 +350,5 @@ def _strongest(kinds: Iterable[str]) -> str:
 
 
 def readable(keys: Mapping[Name, Key]) -> list[str]:
-    """Return readable names of these ends, at most `MAX_NAMES`."""
+    """Return readable names of these keys, up to `MAX_NAMES`."""
     return [bounded(name) for name in dict.fromkeys(map(_shown, keys.values()))][:MAX_NAMES]

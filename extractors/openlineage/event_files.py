@@ -1,7 +1,8 @@
-"""Finds the events among the lines of a followed file: one per line, one per file, in an array, or side by side;
-indented over several lines or not.
+"""Find the events in the lines of a followed file. There may be one event per line or per file, events in an array, or
+several in a row, and each may be indented over several lines.
 
-A file that holds one event need not end with a newline. The text after the last newline counts once it is a whole event.
+A file that holds one event need not end with a newline. The text after the last newline is used as soon as it is a
+complete event.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ EVENT_START: Final = re.compile(rb'\{"event(?:Time|Type)"')
 """Beginning of an event that follows a truncated one on the same line."""
 _CUT_OFF: Final = "the event has no end"
 _BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*", re.ASCII)
-"""Separators between the events of an array, or of a sequence of JSON values."""
+"""Separators between the events of an array or of a sequence of JSON values."""
 _DECODER: Final = json.JSONDecoder()
 
 
 def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
-    """Yield the text of each next event of a followed file, at the offset where it begins.
+    """Yield the text of each further event of a followed file, with its offset.
 
-    An event without an end is left to a later read; in a file that has been quiet for long, it is a `Reject`.
+    An incomplete event is left to a later read, or becomes a `Reject` if the file has been quiet for long.
     """
     held: OpenRecord | None = None
     while True:
@@ -44,10 +45,10 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
                 continue
             text = line.text.strip(b"\0\r")
             if held is not None and _EVENT.match(text):
-                # The text before may be the beginning of an array that has a line for each event.
+                # The earlier text may be the beginning of an array with one event per line.
                 reads = side_by_side(held.text)[1] == len(held.text)
                 behind, at_end = file.offset, file.at_end
-                # A caller that stops at the text before continues with this line.
+                # A caller that stops after the earlier text continues with this line.
                 file.stand(line.offset, at_end=False)
                 yield Line(held.offset, held.text) if reads else _rejected(held, file.path)
                 file.stand(behind, at_end=at_end)
@@ -84,7 +85,9 @@ def _rejected(held: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
 
 
 def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line | None:
-    """Return the text after the last newline if that completes an event; the text then counts as read."""
+    """Return the text after the last newline if it completes an event; None otherwise. The returned text counts as
+    read.
+    """
     if file.archived or not 0 < file.end - file.offset <= max_bytes:
         return None
     file.raw.seek(file.offset)
@@ -102,7 +105,7 @@ def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line |
 
 
 def parse(data: bytes) -> Any:
-    """Parse the JSON value of a text. Raises `NotAnEvent`."""
+    """Parse a text as one JSON value. Raises `NotAnEvent`."""
     try:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n"))
     except orjson.JSONDecodeError as error:
@@ -110,10 +113,11 @@ def parse(data: bytes) -> Any:
 
 
 def side_by_side(data: bytes) -> tuple[list[Any], int]:
-    """Return the objects in a text that is not one JSON value, and the offset in bytes of the part that cannot be parsed.
+    """Return the objects in a text that is not one JSON value, and the offset in bytes of the part that cannot be
+    parsed.
 
-    Such objects are several on one line, or one on a line of an array, or contain numbers that Python writes although JSON
-    does not have them (``NaN``).
+    The text may have several objects on one line, or one object on a line of an array. It may contain numbers that
+    Python writes although JSON does not allow them (``NaN``).
     """
     try:
         text = data.decode("utf-8")

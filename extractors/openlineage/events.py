@@ -1,4 +1,4 @@
-"""Parses an OpenLineage event (spec 2-0-2): the type, the run and job, and the facets of the datasets.
+"""Parse an OpenLineage event (spec 2-0-2): its type, run and job, and the facets of its datasets.
 
     {"eventTime", "eventType", "producer", "schemaURL",
      "run": {"runId", "facets"}, "job": {"namespace", "name", "facets"},
@@ -6,8 +6,8 @@
     {"eventTime", "job", "inputs", "outputs"}                                                         a job event
     {"eventTime", "dataset": {"namespace", "name", "facets"}}                                         a dataset event
 
-Only a time and names are required. Everything else may be missing, null, or of another version. A broken part of a dataset
-or a facet is a problem of the event, and the rest is kept.
+Only a time and names are required. Everything else may be missing or null, or have another version. A broken part of a
+dataset or a facet is a problem of the event, and the rest is kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from extractors.lineage.record_times import AHEAD_MS, EARLIEST_MS
 from navlin.model.redaction import bounded, sample
 
 KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
-"""Keys that only these events have. A text without any of these keys is not shown to anybody."""
+"""Keys that only these events have. A text without any of these keys is never shown."""
 NAME_BYTES: Final = 4 << 10
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 _ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z")
@@ -30,26 +30,28 @@ _ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z
 
 
 class NotAnEvent(ValueError):
-    """The text is not an OpenLineage event; the message is the reason."""
+    """The text is not an OpenLineage event. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset in an event. ``facets`` are those of the dataset itself and those of its role as an input or output."""
+    """A dataset in an event. ``facets`` combines the facets of the dataset itself and those of its role as an input or
+    output.
+    """
 
     namespace: str
     name: str
     facets: Mapping[str, Any]
 
     def facet(self, name: str) -> Mapping[str, Any]:
-        """Return a facet; empty if there is none, or it was deleted."""
+        """Return a facet; empty if it is missing or deleted."""
         return mapping(self.facets.get(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. ``run`` is the id of the run, "" for an event without a run; only a dataset event has a ``dataset``.
-    ``type`` is START, RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` describe unreadable parts.
+    """One event. ``run`` is the id of the run, "" for an event without a run. ``dataset`` is set only for a dataset
+    event. ``type`` is START, RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` describes unreadable parts.
     """
 
     time_ms: int
@@ -70,7 +72,7 @@ TYPES: Final = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 
 def events_in(value: Any) -> Iterator[Any]:
-    """Yield the events of a body: one object, or an array of them."""
+    """Yield the events in a JSON value, which is one object or an array of objects."""
     if isinstance(value, list):
         yield from value
     else:
@@ -78,7 +80,9 @@ def events_in(value: Any) -> Iterator[Any]:
 
 
 def to_event(value: Any, *, latest_ms: int) -> Event:
-    """Convert a JSON value to an event. Raises `NotAnEvent`, also for a time more than `AHEAD_MS` after ``latest_ms``."""
+    """Convert a JSON value to an event. Raises `NotAnEvent`, which includes a time more than `AHEAD_MS` after
+    ``latest_ms``.
+    """
     if not isinstance(value, dict):
         raise NotAnEvent(f"the event is not a JSON object but a {type(value).__name__}")
     time_ms = _time(value.get("eventTime"), latest_ms)
@@ -102,7 +106,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     if kind not in TYPES:
         problems.append(f"unknown eventType {given!r:.40}")
         kind = "OTHER"
-    # OTHER is not a state of a run. Producers send it with descriptions of a job.
+    # OTHER is not a state of a run; producers send it with descriptions of a job.
     if not run_id and kind != "OTHER":
         problems.append(
             "it belongs to a run (it has an eventType) but names none: only its statements about its job are used"
@@ -163,7 +167,7 @@ def _are_objects(value: Any) -> bool:
 
 
 _LISTS: Final = (("symlinks", "identifiers"), ("schema", "fields"))
-"""(facet, member) for the members that are lists of objects."""
+"""(facet, member) for each member that is a list of objects."""
 
 
 def _time(value: Any, latest_ms: int) -> int:
@@ -176,7 +180,7 @@ def _time(value: Any, latest_ms: int) -> int:
 
 
 def moment(value: Any) -> int:
-    """Convert an ISO text to epoch ms, as UTC if it names no zone; 0 for anything else."""
+    """Convert an ISO string to epoch ms; 0 for anything else. A time without a zone is taken as UTC."""
     if not isinstance(value, str):
         return 0
     plain = _ZONE.sub(r"\1\2", _FRACTION.sub(r"\1", value.strip().upper()))
@@ -194,12 +198,12 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list; other elements are skipped."""
+    """Yield the objects of a list, skipping other elements."""
     return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
 
 
 def text(value: Any, max_bytes: int = NAME_BYTES) -> str:
-    """Return the value, bounded, if it is a string, otherwise ""."""
+    """Return a string, bounded; "" for any other value."""
     return bounded(value, max_bytes) if isinstance(value, str) else ""
 
 

@@ -1,8 +1,9 @@
-"""Keeps the runs still tracked from one read to the next, and remembers those abandoned.
+"""Keep open and recently ended runs from one read to the next, and remember the abandoned runs.
 
-Runs that have not ended go before those that have, later ones before earlier ones. Every sender has a share of the
-number and of the bytes, so that a large sender does not displace the runs of others. A run abandoned before its end is
-remembered by the hash of its id, so that its operation is marked as incomplete when the end comes.
+If space is short, runs that have not ended are preferred to ended runs, and later runs to earlier ones. Every sender
+has a share of the number and of the bytes, so that a large sender does not displace the runs of other senders. A run
+abandoned before its end is remembered by the hash of its id, so that its operation is marked incomplete when more
+events arrive.
 """
 
 from __future__ import annotations
@@ -15,20 +16,23 @@ from typing import Any, Final, NamedTuple
 from navlin.model.shares import shares
 
 RUNS: Final = "runs "
-"""Prefix, before a number, of the positions that hold the states of runs."""
+"""Prefix of the keys of positions that hold the states of runs; a number follows."""
 SHARDS: Final = 16
 GIVEN_UP: Final = "given up runs"
-"""The position that remembers the runs abandoned before their end."""
+"""Key of the position that remembers runs abandoned before their end."""
 KEEP_ENDED_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
 KEEP_OPEN_MS: Final = 30 * DAY_MS
 MAX_RUNS: Final = 10_000
 MAX_RUNS_OF_SENDER: Final = 5_000
 MAX_BYTES: Final = 24 << 20
-"""Limit for all tracked runs. A heap of 1 GiB holds this much in the several forms that it has during one read."""
+"""Maximum size of all tracked runs. A heap of 1 GiB can hold this much in the several forms that exist during one
+read.
+"""
 MAX_BYTES_OF_SENDER: Final = 12 << 20
 MAX_REMEMBERED: Final = 2_000
-"""Maximum number of abandoned runs remembered per sender; beyond it, all runs of the sender without a start are in doubt.
+"""Maximum number of abandoned runs remembered per sender. Beyond it, every run of the sender that does not begin with
+a START is in doubt.
 """
 MAX_SENDERS: Final = 100
 
@@ -38,8 +42,8 @@ MAYBE_LOST: Final = f"the content of earlier events of this run may no longer be
 
 
 class SavedRun(NamedTuple):
-    """A run as a position holds it. ``seen_ms`` is the time at which its last event was read, ``above`` has the ids of the
-    runs above it, ``text`` is the result of `Run.saved`.
+    """A run as stored in a position. ``seen_ms`` is the time (epoch ms) at which the run's last event was read,
+    ``above`` the ids of its parent and root runs, and ``text`` the result of `Run.saved`.
     """
 
     run: str
@@ -50,7 +54,7 @@ class SavedRun(NamedTuple):
     text: str
 
     def is_recent(self, now_ms: int) -> bool:
-        """Whether more events of the run may come."""
+        """Whether more events of the run may arrive."""
         return now_ms - self.seen_ms <= (KEEP_ENDED_MS if self.ended else KEEP_OPEN_MS)
 
 
@@ -79,7 +83,7 @@ def choose(runs: Iterable[SavedRun], now_ms: int) -> tuple[list[SavedRun], list[
 
 
 def in_shards(known: Iterable[SavedRun]) -> dict[str, Any]:
-    """Return key of a position → runs, as JSON values."""
+    """Return key of a position → its runs, as JSON values."""
     shards: dict[str, list[list[Any]]] = {}
     for each in sorted(known, key=lambda each: each.run):
         shards.setdefault(f"{RUNS}{_digest(each.run)[0] % SHARDS:02d}", []).append(list(each))
@@ -87,7 +91,7 @@ def in_shards(known: Iterable[SavedRun]) -> dict[str, Any]:
 
 
 def of_shards(shards: Mapping[str, Any]) -> Iterator[SavedRun]:
-    """Yield the runs in positions that `in_shards` made."""
+    """Yield the runs in positions that `in_shards` created."""
     for key, shard in shards.items():
         if key.startswith(RUNS):
             for each in shard:
@@ -95,21 +99,22 @@ def of_shards(shards: Mapping[str, Any]) -> Iterator[SavedRun]:
 
 
 class GivenUp:
-    """The runs abandoned before their end, by sender. ``saved`` is a saved `value`."""
+    """Runs abandoned before their end, by sender. ``saved`` is an earlier result of `value`."""
 
     def __init__(self, saved: Mapping[str, Any], now_ms: int) -> None:
         self._today = now_ms // DAY_MS
         oldest = self._today - KEEP_OPEN_MS // DAY_MS - 1
         self._runs: dict[str, dict[str, int]] = {}
         self._beyond: dict[str, int] = {}
-        """Sender → last day on which more of its runs were abandoned than are remembered one by one; -1 if never."""
+        """Sender → last day (days since 1970) on which more runs were abandoned than are remembered individually; -1
+        if never.
+        """
         for sender, (runs, beyond) in saved.items():
             recent = {run: day for run, day in runs.items() if day >= oldest}
             if recent or beyond >= oldest:
                 self._runs[sender], self._beyond[sender] = recent, beyond
 
     def add(self, run: SavedRun) -> None:
-        """Remember an abandoned run."""
         of_sender = self._runs.setdefault(run.sender, {})
         self._beyond.setdefault(run.sender, -1)
         if len(of_sender) < MAX_REMEMBERED or _short(run.run) in of_sender:
@@ -120,14 +125,16 @@ class GivenUp:
             del self._runs[next(each for each in self._runs if each != run.sender)]
 
     def doubt(self, run: str, sender: str, *, starts: bool) -> str:
-        """Explain why an unknown run may be an abandoned one; "" if it is not. ``starts``: its event is a START."""
+        """Return the reason why an unknown run may be an abandoned one; "" if it is not. ``starts`` is true if its
+        event is a START.
+        """
         short = _short(run)
         if any(short in each for each in self._runs.values()):
             return LOST
         return MAYBE_LOST if not starts and self._beyond.get(sender, -1) >= 0 else ""
 
     def value(self) -> dict[str, Any] | None:
-        """Return the position's value; None if there is nothing to remember."""
+        """Return the value to save in the position; None if there is nothing to remember."""
         return {sender: [runs, self._beyond[sender]] for sender, runs in self._runs.items()} or None
 
 

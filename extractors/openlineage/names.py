@@ -1,12 +1,12 @@
-"""Finds the key of a dataset by namespace and name, and by its other names.
+"""Find the key of a dataset by namespace and name, and by its symlinks.
 
     hive://host:9083    db.table               the table of that metastore
     arn:aws:glue:…      table/db/table         the table of that Glue catalogue
     hdfs://ns1  file  s3://bucket              /path, key: the path
     anything else                              a dataset of this source
 
-Spark names the path and has the table as a symlink; Hive's hook names the table and has the path as a symlink. Data flows
-from and to the table; the table's location at the path is stated separately.
+Spark names the path and gives the table as a symlink; Hive's hook names the table and gives the path as a symlink. In
+both cases data flows from and to the table; that the table is located at the path is stated separately.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ FILE_SYSTEMS: Final = frozenset(
     "file local hdfs viewfs webhdfs swebhdfs s3 s3a s3n gs abfs abfss wasb wasbs adl dbfs ofs o3fs oss obs cosn".split()
 )
 _METASTORES: Final = frozenset({"", "hive", "glue"})
-"""Types of catalogues whose tables are in a metastore. Others (``hadoop``, ``jdbc``, ``rest``) keep tables themselves."""
+"""Types of catalogs whose tables are in a metastore. Other types (``hadoop``, ``jdbc``, ``rest``) store tables
+themselves.
+"""
 _DEFAULT_CATALOGS: Final = frozenset({"hive", "spark_catalog", "awsdatacatalog"})
 _PLAIN: Final = re.compile(r"[^\s./`]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A dataset in the graph: the key that flows go from and to, and, for a table, the paths of its location."""
+    """A dataset in the graph: the key to which flows are attached and, for a table, the paths of its location."""
 
     key: Key
     paths: tuple[Key, ...] = ()
@@ -50,8 +52,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Finds the keys of datasets. ``metastore`` is the metastore of tables whose namespace has no host;
-    ``metastore_namespaces`` are further namespaces whose names are tables of this metastore, such as those of Trino or of
+    """Find the keys of datasets. ``metastore`` is the metastore of tables whose namespace has no host.
+    ``metastore_namespaces`` are further namespaces whose names are tables of this metastore, such as those of Trino or
     a Thrift server.
     """
 
@@ -61,7 +63,7 @@ class Names:
     metastore_namespaces: tuple[str, ...] = ()
 
     def bound(self, namespace: str, name: str, known: Known | None = None) -> Bound:
-        """Return the key of a dataset, by all of its names."""
+        """Return the key of a dataset, taking all of its names into account."""
         known = known or Known()
         keys = [self.key(namespace, name, known)]
         for link_namespace, link_name, link_type in known.links:
@@ -80,7 +82,7 @@ class Names:
         return Bound(paths[0] if paths else keys[0])
 
     def key(self, namespace: str, name: str, known: Known | None = None) -> Key:
-        """Return the key of a dataset by this name alone."""
+        """Return the key of a dataset from this name alone."""
         table = self._table(namespace, name, known or Known(), linked=False)
         if table is not None:
             return table
@@ -96,14 +98,16 @@ class Names:
         return dataset_column_key(above, name)
 
     def owns(self, key: Key) -> bool:
-        """Whether ``key`` is of a dataset of this source, or of a column of one."""
+        """Whether ``key`` is the key of a dataset of this source, or of a column of such a dataset."""
         return key.source.id == self.source.id
 
     def _has_metastore(self, known: Known) -> bool:
         return not known.catalog or known.catalog[1] in _METASTORES
 
     def _table(self, namespace: str, name: str, known: Known, *, linked: bool) -> Key | None:
-        """Return the key of a metastore's table; None if the name is not one. ``linked``: the name is a table's symlink."""
+        """Return the key of a table in a metastore; None if the name is not one. ``linked`` is true if the name is a
+        table's symlink.
+        """
         scheme, _, host = namespace.partition("://")
         parts = name.split(".")
         if namespace.startswith("arn:aws:glue:"):
@@ -113,7 +117,7 @@ class Names:
         elif namespace in self.metastore_namespaces:
             authority = self.metastore
         elif linked and scheme.partition(":")[0].lower() in FILE_SYSTEMS:
-            # The metastore is within the application, and its tables are named by the warehouse directory.
+            # The metastore is embedded in the application, and the namespace of its tables is the warehouse directory.
             authority = self.metastore
         else:
             return None
@@ -139,6 +143,6 @@ class Names:
 
 
 def _of_a_host(namespace: str) -> bool:
-    """Whether a namespace is of files on one machine; the same path on another machine is a different file."""
+    """Whether a namespace is that of files on one machine. The same path on another machine is a different file."""
     host = namespace.partition("://")[2].partition("/")[0]
     return host not in ("", "localhost")

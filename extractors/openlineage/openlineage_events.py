@@ -1,8 +1,9 @@
 """OpenLineage events in files, written by the file transport of OpenLineage clients, or by navlin's own endpoint.
 
-The events of a run may be in several files, so all files of a source are read one after the other, and the state of each
-run is kept between two reads: for an hour after its end, because events may come late; without an end for thirty days, as
-long as the sender's share has room (`extractors.openlineage.kept_runs`).
+The events of a run may be in several files, so all files of a source are read one after the other, and the state of
+each run is kept between two reads. The state is kept for an hour after the end of the run, because events may arrive
+late. Without an end, it is kept for thirty days if it fits into the sender's share
+(`extractors.openlineage.kept_runs`).
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ SPLIT_BYTES: Final = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class EventsSplit(Split):
-    """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew``, their contents
-    are ignored. ``complete``: everything is read once more, in this split and those that follow it.
+    """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew``, their
+    contents are ignored. ``complete`` is true if this split and those that follow it read everything once more.
     """
 
     files: tuple[FileSplit, ...]
@@ -53,14 +54,14 @@ class EventsSplit(Split):
     anew: bool = False
     complete: bool = False
     error: str = ""
-    """Error of the split's only file, if that could not be read; reading this split raises it."""
+    """Error that prevented the split's only file from being read. Reading this split raises it."""
 
     @property
     def name(self) -> str:
-        # A single file that fails is held back under its own name, without the others.
+        # A single file that fails is held back under its own name, without affecting other files.
         if len(self.files) == 1:
             return self.files[0].path
-        # This name is the same from run to run, because the split is recognized by it.
+        # This name must be the same in every run, because the split is recognized by it.
         return f"events in {min(os.path.dirname(each.path) for each in self.files)}"
 
     @property
@@ -71,17 +72,17 @@ class EventsSplit(Split):
 @extractor("openlineage_events", source_type=SDK, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class OpenLineageEvents(LineLogs):
-    """Follows files of OpenLineage events on this host.
+    """Follow files of OpenLineage events on this host.
 
-    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore for tables named
-    without an address; ``metastore_namespaces`` are namespaces whose datasets are tables of this metastore, as Trino or a
-    Thrift server names them. ``yarn`` is the address of the YARN that ran the applications, needed if several are
-    configured.
+    ``directory`` may list several directories and globs. ``metastore`` is the address of the metastore for tables
+    named without an address; ``metastore_namespaces`` are namespaces whose datasets are tables of this metastore, as
+    Trino or a Thrift server names them. ``yarn`` is the address of the YARN that ran the applications, needed if
+    several are configured.
     """
 
     source: Source
     estate: Estate
-    # Each file has its own position, and is recognized by its content, wherever it is.
+    # Each file has its own position and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/lib/navlin/openlineage")
     pattern: str = keeps_positions("*")
     metastore: str = ""
@@ -96,12 +97,12 @@ class OpenLineageEvents(LineLogs):
         of_files = {key: value for key, value in positions.values.items() if key not in shards}
         plan = LineLogs.plan(self, replace(positions, values=of_files))
         files = [split for split in plan.splits if isinstance(split, FileSplit)]
-        # A file that may not be read fails alone, and backs off alone.
+        # An unreadable file fails alone, and its retries are delayed alone.
         closed = [each for each in files if not each.held and not os.access(each.path, os.R_OK)]
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
-            # If nothing is saved, everything is read for the first time, or once more by another version.
+            # Without saved positions, everything is read, either for the first time or again by another version.
             complete = positions.complete or not positions.values
             splits.insert(0, EventsSplit(together, shards, positions.complete, complete))
         return replace(plan, splits=tuple(splits))
@@ -114,8 +115,6 @@ class OpenLineageEvents(LineLogs):
 
 
 class _Reading:
-    """Reads the files of one split."""
-
     def __init__(self, extractor: OpenLineageEvents, split: EventsSplit) -> None:
         self._extractor = extractor
         self._split = split
@@ -185,7 +184,7 @@ class _Reading:
         except OSError as error:
             if len(self._split.files) == 1:
                 raise
-            # The part already read is read again.
+            # The part that has already been read will be read again.
             yield EventsSplit((split,), error=f"{split.path}: {error.strerror or error}")
 
     def _of_text(self, found: Line, path: str) -> Iterator[Record]:
@@ -239,14 +238,14 @@ class _Reading:
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
     def _begun(self, event: Event, sender: str) -> Run:
-        """Create a run without known events; it is incomplete if it was abandoned before."""
+        """Create a run without known events. It is incomplete if it was abandoned before."""
         run = Run(event.run, event.namespace, event.name, sender=sender)
         if doubt := self._lost.doubt(run.id, sender, starts=event.type == "START"):
             run.missing(doubt)
         return run
 
     def _forgotten(self, saved: SavedRun, run: Run) -> Iterator[Record]:
-        """Abandon a run before its end; it may still continue."""
+        """Abandon a run before its end, and yield its records. More events of the run may still arrive."""
         self._lost.add(saved)
         if saved.is_recent(self._now_ms):
             run.missing(LOST)
@@ -259,10 +258,10 @@ class _Reading:
         make_whole(run)
         above = {each: known for each in run.above if (known := self._known(each)) is not None}
         for each in above.values():
-            if each.sql_hidden:  # the text identifies its operation
+            if each.sql_hidden:  # the text identifies the operation
                 make_whole(each)
         yield from self._writing.of_run(run, over=over, above=above)
-        # The whole texts of many runs would take more memory than everything else.
+        # The full texts of many runs would take more memory than everything else.
         run.cut_sql()
 
     def _known(self, run: str) -> Run | None:
@@ -271,7 +270,9 @@ class _Reading:
         return self._runs.get(run)
 
     def _run(self, run: str) -> Run:
-        """Return a run with events in this split. If its application is unknown, it gets that of a run above it."""
+        """Return a run with events in this split. If its application is unknown, it is taken from the parent or root
+        run.
+        """
         found = self._runs[run]
         for above in (found.parent, found.root):
             known = self._known(above[0]) if above and not found.application else None
@@ -281,7 +282,7 @@ class _Reading:
         return found
 
     def _given_up(self) -> Iterator[Record]:
-        """Yield the records of runs that will get no more events, because a run above them has ended."""
+        """Yield the records of runs that will get no more events, because their parent or root run has ended."""
         over = {run for run in self._touched if self._runs[run].ended}
         for each in self._kept() if self._touched else ():
             late = each.run in self._touched and self._is_over(each.above)
@@ -291,11 +292,11 @@ class _Reading:
                 yield from self._written(run, over=True)
 
     def _is_over(self, above: Iterable[str]) -> bool:
-        """Whether one of the runs ``above`` has ended, so that the runs below get no more events."""
+        """Whether one of the runs ``above`` has ended, so that the runs below it get no more events."""
         return any(each is not None and each.ended for each in map(self._known, above))
 
     def _kept(self) -> Iterator[SavedRun]:
-        """Yield all known runs; those with events in this split in their current state."""
+        """Yield all known runs, with the current state for runs that have events in this split."""
         yield from (each for run, each in self._saved.items() if run not in self._touched)
         for run in self._touched:
             known = self._runs[run]

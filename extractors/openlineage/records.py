@@ -1,7 +1,7 @@
-"""Converts a run to its operation, execution and flows, and a dataset event to the dataset.
+"""Convert a run to its operation, execution and flows, and a dataset event to the dataset.
 
-An operation is identified by the job and its SQL text, or by the job and its outputs if there is no text. The flows of a
-run replace those of an earlier run, unless the run named no dataset at all.
+An operation is identified by the job and its SQL text, or, without a text, by the job and its outputs. The flows of a
+run replace those of an earlier run, unless the run names no dataset at all.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NO_COLUMNS: Final = "the producer does not say where columns come from"
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Makes records of the runs of one source. ``yarn`` is the address of the YARN that ran applications, if several are
-    configured. ``anew``: whether everything is read once more.
+    """Creates the records of the runs of one source. ``yarn`` is the address of the YARN that ran the applications,
+    needed if several are configured. ``anew`` is true if everything is read once more.
     """
 
     names: Names
@@ -52,11 +52,12 @@ class Writing:
     def of_run(
         self, run: Run, *, over: bool = False, above: Mapping[str, Run] = _NOTHING
     ) -> Iterator[Record]:
-        """Yield all records of a run. ``over``: the run will get no more events, although none said how it ended.
-        ``above``: id → run, for the known runs that this run is a part of.
+        """Yield all records of a run. ``over`` is true if the run will get no more events although its end was never
+        reported. ``above`` maps run id → run, for the known parent and root runs.
         """
         ends = Ends(self.names, run)
-        # A continuing run is only known to exist, with the ends named so far. A stream moves data all the time.
+        # Only the existence of a continuing run is recorded, with the datasets named so far. A stream, however, moves
+        # data all the time.
         goes_on = bool(run.id) and not (run.ended or over or (run.streaming and run.ran))
         succeeded = not goes_on and (
             run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))
@@ -95,9 +96,10 @@ class Writing:
                 outputs=outputs,
                 parts=list(ends.parts(key)),
                 locations=ends.locations(),
-                # A run known to be partial removes nothing, nor does a job's description without columns.
+                # A run known to be incomplete removes nothing, nor does a job's description without columns.
                 covers=not unknown and bool(run.id or ends.has_columns),
-                # A late event of a forgotten run may say less than all its events did, so flows of that time stay.
+                # A late event of a forgotten run may say less than all events of the run together, so flows of that
+                # time stay.
                 covers_until_ms=run.as_of_ms - (bool(run.id) and not run.started_ms and not self.anew),
             )
         yield from operation.records()
@@ -109,11 +111,11 @@ class Writing:
             yield from self._of_datasets(run, ends)
 
     def operation(self, run: Run, ends: Ends | None = None) -> Key:
-        """Return the operation of a run, by the job and the text that it ran, or by the job and its outputs if there is
-        no text.
+        """Return the operation of a run, identified by the job and its SQL text or, without a text, by the job and its
+        outputs.
 
-        The job's name alone does not suffice, because Spark's agent gives one name to all jobs of an application that
-        write in one way.
+        The job's name alone does not suffice, because Spark's agent gives the same name to all jobs of an application
+        that write with the same command.
         """
         written = {} if run.sql else (ends or Ends(self.names, run)).written
         return self._job_key(
@@ -125,8 +127,9 @@ class Writing:
         return operation_key(self.names.source, text, tuple(sorted(written)), name=bounded(name, 1_000))
 
     def _withdrawn(self, run: Run, operation: Key) -> Iterator[Covered]:
-        """Yield coverage that removes the operation that a run had while less was known about the run. If everything is
-        read once more, also those that earlier versions made: one for all outputs of a job, and one for a long text.
+        """Yield coverage that removes the operation under which a run was recorded when less was known about the run.
+        If everything is read once more, also remove operations that earlier versions created: one for all outputs of a
+        job, and one for a long text.
         """
         former = {run.operation} if run.id else set()
         if self.anew and not run.sql:
@@ -160,7 +163,7 @@ class Writing:
             run_as.append(application_key(self.names.estate.serving(YARN, self.yarn), run.application))
         as_of_ms = run.as_of_ms
         if goes_on:
-            # The record of its end takes precedence, even at the same moment.
+            # The record of the run's end takes precedence, even at the same moment.
             as_of_ms -= 1
         elif over and not run.started_ms and not run.ran:
             # These are late events of a run that was forgotten after its end, so the earlier records take precedence.
@@ -168,8 +171,8 @@ class Writing:
         return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
     def _parents(self, run: Run, execution: Key, known: Mapping[str, Run]) -> Iterator[Record]:
-        """Yield the runs that this run is a part of, as far as its events name them. All other records of these runs take
-        precedence.
+        """Yield records of the parent and root runs, as far as the run's events name them. All other records of these
+        runs take precedence.
         """
         child = execution
         known_ms = _of_old(run)
@@ -189,8 +192,8 @@ class Writing:
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
     def of_dataset_event(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
-        """Yield the records of a dataset event: for a dataset of this source, its description; for a table, its
-        location.
+        """Yield the records of a dataset event. For a dataset of this source they describe the dataset; for a table
+        they state the location.
         """
         yield from self.of_dataset(name, known, as_of_ms)
         bound = self.names.bound(*name, known)
@@ -236,7 +239,7 @@ class Writing:
         for side in (run.inputs, run.outputs):
             for name, known in side.items():
                 yield from self.of_dataset(name, known, run.as_of_ms)
-        # Datasets and columns that only column lineage names exist as well.
+        # Also record datasets and columns that only column lineage names.
         known_columns = {
             self.names.column(key, column).identity
             for name, key in ends.keys.items()
@@ -253,5 +256,5 @@ class Writing:
 
 
 def _of_old(run: Run) -> int:
-    """Return an early time for incidental knowledge of a run, so that any other record takes precedence."""
+    """Return a very early time, for incidental knowledge of a run, so that any other record takes precedence."""
     return EARLIEST_MS + run.first_ms // 1_000

@@ -1,6 +1,6 @@
-"""Merges all events of a run, in whatever order they come.
+"""Merge all events of a run, in whatever order they arrive.
 
-An event that says less than another one removes nothing: a START is often empty, and a COMPLETE often has fewer datasets
+An event never removes information from other events: a START is often empty, and a COMPLETE often has fewer datasets
 than the START. The state kept between two reads is a small JSON value.
 """
 
@@ -25,24 +25,27 @@ ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
 MAX_FIELDS: Final = 5_000
 MAX_FED: Final = 100
-"""Maximum number of inputs of one event that are kept with each output of a stream."""
+"""Maximum number of inputs of one event that are stored with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
 SQL_BYTES: Final = 4 << 10
-"""Maximum number of bytes of a SQL text that are kept between two reads; a longer text is cut, and a hash is kept."""
+"""Maximum number of bytes of a SQL text that are stored between two reads. A longer text is cut, and its hash is
+stored.
+"""
 SAVED_BYTES: Final = 128 << 10
-"""Limit for the kept state of one run."""
+"""Maximum size of the saved state of one run."""
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
 _T = TypeVar("_T")
 Name = tuple[str, str]
-"""Namespace and name."""
+"""(namespace, name) of a dataset."""
 
 
 @dataclass(slots=True)
 class Known:
-    """State of one dataset. ``links`` are its other names, as [namespace, name, type]; ``fields`` maps the fields of its
-    schema to their types, ``columns`` each written column to its sources; ``rows`` are the columns that decide about all
-    rows, ``sources`` the datasets that it was made from as a whole. ``decides``: an input that only decides, as navlin's
-    own exports state. ``change`` is the lifecycle state change, ``before`` the former [namespace, name].
+    """State of one dataset. ``links`` are its symlinks, as [namespace, name, type]. ``fields`` maps the fields of its
+    schema to their types. ``columns`` maps each written column to its sources. ``rows`` are the columns that control
+    all rows. ``sources`` are the datasets named as a whole from which this one was made. ``decides`` is true for an
+    input that is only control flow, as stated by navlin's own exports. ``change`` is the lifecycle state change,
+    ``before`` the former [namespace, name].
     """
 
     links: list[list[str]] = field(default_factory=list)
@@ -56,11 +59,11 @@ class Known:
     kind: str = ""
     catalog: list[str] = field(default_factory=list)
     fed_by: list[list[str]] = field(default_factory=list)
-    """[namespace, name] of the inputs that events of a stream name together with this output."""
+    """[namespace, name] of the inputs that a stream's events name together with this output."""
     about: dict[str, Any] = field(default_factory=dict)
-    """Attributes of the dataset's own document: description, owner, format."""
+    """Attributes of the dataset's own document: description, owner, format, and so on."""
     said_ms: dict[str, int] = field(default_factory=dict)
-    """Name of a single value → time of its event, because the latest value counts."""
+    """Name of a single value → time of the event that set it (epoch ms). The latest value takes precedence."""
 
     def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
         """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete."""
@@ -99,22 +102,22 @@ class Known:
 
 
 class Latest(NamedTuple):
-    """Merges the single values of an event. The latest value counts, whichever event is read first."""
+    """Merges the single values of an event. The latest value takes precedence, in whatever order events are read."""
 
     said_ms: dict[str, int]
     time_ms: int
 
     def of(self, name: str, known: _T, said: _T) -> _T:
-        """Return the value to keep under a name: ``said`` unless it is empty or older than ``known``."""
+        """Return the value to keep under a name: ``said``, unless it is empty or older than ``known``."""
         known_ms = self.said_ms.get(name, 0)
-        # For two events of one time, the choice is always the same.
+        # For two events with the same time, the choice does not depend on their order.
         if not said or self.time_ms < known_ms or (self.time_ms == known_ms and str(said) < str(known)):
             return known
         self.said_ms[name] = self.time_ms
         return said
 
     def update(self, known: dict[str, Any], said: Mapping[str, Any]) -> None:
-        """Merge several values into ``known``, as `of` does."""
+        """Merge several values into ``known``, as `of` does for one."""
         for name, value in said.items():
             if value:
                 known[name] = self.of(name, known.get(name), value)
@@ -151,7 +154,7 @@ class Run:
     namespace: str
     name: str
     type: str = ""
-    """The strongest type so far: that of its end, else RUNNING, START or OTHER."""
+    """The strongest type so far: an end if there was one, else RUNNING, START or OTHER."""
     first_ms: int = 0
     last_ms: int = 0
     started_ms: int = 0
@@ -161,21 +164,21 @@ class Run:
     sql: str = ""
     sql_ms: int = 0
     sql_digest: str = ""
-    """Hash of the whole text if it is longer than `SQL_BYTES`, otherwise ""."""
+    """Hash of the full text if it is longer than `SQL_BYTES`, otherwise ""."""
     sql_at: list[Any] = field(default_factory=list)
-    """Location of the event that has the whole text: path, offset and size in bytes."""
+    """Location of the event with the full text: [path, offset, size in bytes]."""
     sql_hidden: str = ""
-    """Hash of a text that is not kept at all, because no literals may be kept."""
+    """Hash of a text that is not stored at all, because literals must not be stored."""
     sender: str = ""
     engine: str = ""
     streaming: bool = False
     ran: bool = False
-    """Whether the run was reported as running; a streaming job has then moved data, however it ends."""
+    """Whether the run was reported as running. A streaming job has then moved data, however it ends."""
     parent: list[str] = field(default_factory=list)
-    """Run id, namespace and name."""
+    """[run id, namespace, name]."""
     root: list[str] = field(default_factory=list)
     application: str = ""
-    """The engine's id of the application, which is YARN's if YARN runs it."""
+    """The engine's application id, which is YARN's id if the application runs on YARN."""
     principal: str = ""
     error: str = ""
     incomplete: list[str] = field(default_factory=list)
@@ -184,13 +187,13 @@ class Run:
     inputs: dict[Name, Known] = field(default_factory=dict)
     outputs: dict[Name, Known] = field(default_factory=dict)
     said_ms: dict[str, int] = field(default_factory=dict)
-    """Name of a single value → time of its event, because the latest value counts."""
+    """Name of a single value → time of the event that set it (epoch ms). The latest value takes precedence."""
     operation: str = ""
     """Tree path of the operation under which the run was last written."""
 
     @property
     def above(self) -> list[str]:
-        """Ids of the runs that this run is a part of."""
+        """Ids of the parent and root runs."""
         return [each[0] for each in (self.parent, self.root) if each and each[0] != self.id]
 
     @property
@@ -209,17 +212,19 @@ class Run:
         return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
-        """Cut a long SQL text to the part kept between two reads."""
+        """Cut a long SQL text to the part stored between two reads."""
         if self.sql_digest:
             self.sql = _beginning(self.sql)
 
     @property
     def sql_identity(self) -> str:
-        """The part of the SQL text that identifies the operation, the same whether or not the whole text is available."""
+        """The part of the SQL text that identifies the operation. It does not depend on whether the full text is
+        available.
+        """
         return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
 
     def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
-        """Merge an event. ``at`` is its location: path, offset and size in bytes."""
+        """Merge an event. ``at`` is the event's location: (path, offset, size in bytes)."""
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
         self.ran = self.ran or event.type == "RUNNING"
@@ -264,7 +269,8 @@ class Run:
 
     def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
-        # The text is part of the operation's identity, which must be the same when the text comes from a position.
+        # The text is part of the operation's identity, so the identity must not change when the text is restored from
+        # a position.
         sql = sql_in(facets)
         if sql and event.time_ms >= self.sql_ms:
             self.sql, self.sql_ms, self.sql_digest = sql, event.time_ms, digest_of(sql)
@@ -289,7 +295,7 @@ class Run:
 
     def _learn_run(self, event: Event) -> None:
         facets, said = event.run_facets, Latest(self.said_ms, event.time_ms)
-        # The producers of Airflow and Great Expectations called it parentRun before the specification named it.
+        # The producers of Airflow and Great Expectations used the name parentRun before the specification had one.
         parent = mapping(facets.get("parent") or facets.get("parentRun"))
         self.parent = said.of("parent", self.parent, _run_of(parent))
         self.root = said.of("root", self.root, _run_of(mapping(parent.get("root"))))
@@ -324,14 +330,14 @@ class Run:
         said.update(self.of_run, of_run)
 
     def missing(self, reason: str) -> None:
-        """Record a reason why not everything is known about the run."""
+        """Record a reason why the data on the run is incomplete."""
         if reason not in self.incomplete:
             self.incomplete.append(reason)
 
     # -- Between two reads ---------------------------------------------------------------------------
 
     def saved(self) -> str:
-        """Return the run as a text, compressed because column lineage is repetitive."""
+        """Return the run as a string, compressed because column lineage is repetitive."""
         value = asdict(self)
         if self.sql_digest:
             value["sql"] = _beginning(self.sql)
@@ -343,8 +349,8 @@ class Run:
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
 
     def bound(self) -> bool:
-        """If the state is larger than `SAVED_BYTES`, remove content, columns first, and mark the run as incomplete. Return
-        whether the state was too large.
+        """If the state is larger than `SAVED_BYTES`, remove content, columns first, and mark the run as incomplete.
+        Return whether anything was removed.
         """
         if len(self.saved()) <= SAVED_BYTES:
             return False
@@ -365,7 +371,7 @@ def sql_in(job_facets: Mapping[str, Any]) -> str:
 
 
 def digest_of(sql: str) -> str:
-    """Return the hash of a text that is longer than `SQL_BYTES`; "" for any other."""
+    """Return the hash of a text that is longer than `SQL_BYTES`; "" for a shorter text."""
     return hash_of(sql) if len(sql.encode("utf-8", "replace")) > SQL_BYTES else ""
 
 
@@ -394,7 +400,7 @@ def _known(value: dict[str, Any]) -> Known:
 
 
 def _own(entry: Mapping[str, Any], event: Event) -> bool:
-    """Whether an entry about a job is about the event's own job, which needs no name."""
+    """Whether an entry about a job concerns the event's own job, which may be left unnamed."""
     named = text(entry.get("namespace")), text(entry.get("name"))
     return named in (("", ""), (event.namespace, event.name))
 
@@ -425,7 +431,7 @@ def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
 
 
 def producer_name(producer: str) -> str:
-    """Return a producer's name from its URI: SPARK for ``…/integration/spark``, OPENLINEAGE for
+    """Return a producer's name, derived from its URI: SPARK for ``…/integration/spark``, OPENLINEAGE for
     ``…/providers/openlineage/2.1``.
     """
     parts = [each for each in producer.split("?")[0].rstrip("/").split("/") if each]

@@ -1,7 +1,7 @@
-"""Finds out whether a producer leaves out datasets of a run.
+"""Determine whether a producer leaves out datasets of a run.
 
-A producer that cannot follow a MERGE names the inputs alone, or the outputs alone. But the statement, or Spark's command
-in the job's name, shows that something was written, and that something was read for it.
+A producer that cannot follow a MERGE names only the inputs or only the outputs. But the statement, or Spark's command
+in the job's name, shows that something was written or read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _COMMAND: Final = re.compile(
     r"\.(?:(?:execute_)?(?:insert_into|save_into|merge_into|append_data|overwrite_|replace_data|write_delta)"
     r"|(?:execute_)?(?:optimized_|atomic_)?(?:create|replace)_\w*as_select|execute_(?:delete|update)_command)"
 )
-"""Commands by which Spark writes, as its agent appends them to the application's name in a job's name."""
+"""Commands with which Spark writes. Spark's agent appends them to the application's name to form the job's name."""
 
 
 def unsaid(run: Run) -> Iterator[str]:
-    """Yield reasons why a run's reported datasets are incomplete."""
+    """Yield the reasons why a run's reported datasets are incomplete."""
     statements = list(statements_in(run.sql))
     writing = [each for each in statements if writes(each)]
     if not run.outputs and (writing or _COMMAND.search(run.name)):

@@ -1,4 +1,4 @@
-"""Restores the whole SQL text of a run from the event's file, because only the beginning is kept between two reads."""
+"""Restore the full SQL text of a run from the event's file, because only the beginning is stored between two reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CUT: Final = "the SQL text is cut: the file of the event with the whole text no 
 
 
 def make_whole(run: Run) -> None:
-    """Restore the whole SQL text of a run. If it can no longer be read, the run is marked as incomplete."""
+    """Restore the full SQL text of a run. If the text can no longer be read, mark the run as incomplete."""
     if not run.sql_is_cut:
         return
     with suppress(OSError, NotAnEvent, ValueError):

@@ -1,7 +1,8 @@
-"""State of an application up to the point where its log has been read: its identity and its open SQL executions.
+"""State of an application at the point up to which its log has been read: its identity and its open SQL executions.
 
-A command may run further executions. All executions with the same root count as one run, which is complete when the root
-has ended. Little is kept between two reads: for an open execution, the position of its start line instead of its plan.
+A command may run further executions. All executions with the same root count as one run, which is complete when the
+root has ended. Little is stored between two reads: for an open execution, only the position of its start line, not its
+plan.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from navlin.model.redaction.literals import said_in_state
 from navlin.model.source import metastores_named
 
 MAX_OPEN: Final = 5_000
-"""Maximum number of open executions, and of running jobs. No real driver reaches it; a damaged log may seem to."""
+"""Maximum number of open executions, and of running jobs. No real driver reaches it, but a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
 """Maximum number of ended commands, and of statements without an open execution, to remember."""
 MAX_NAME_CHARS: Final = 8_000
@@ -41,8 +42,9 @@ REDACTED: Final = "(redacted)"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One attempt of an application. Fields that the log has not shown yet are empty or zero. ``begun`` and ``over`` tell
-    whether the log shows the attempt's start and end, even without a valid time. ``log`` is the name of the log."""
+    """One attempt of an application. Fields that the log has not shown yet are empty or zero. ``begun`` and ``over``
+    are true if the log shows the attempt's start and end, even without a valid time. ``log`` is the name of the log.
+    """
 
     id: str = ""
     attempt: str = ""
@@ -59,14 +61,14 @@ class Application:
     catalogs: tuple[tuple[str, str], ...] = ()
     """(name, class) of each configured catalogue."""
     catalog_names: tuple[tuple[str, str], ...] = ()
-    """(printed form in plans, catalogue name), see `extractors.spark.catalogs`. The name is "" if ambiguous."""
+    """(printed form in plans, catalogue name) pairs; see `extractors.spark.catalogs`. The name is "" if ambiguous."""
     metastore_catalogs: tuple[str, ...] = ()
     """Catalogues whose tables are in the metastore."""
     jdbc_catalogs: tuple[JdbcCatalog, ...] = ()
 
     @property
     def catalogs_by_class(self) -> dict[str, frozenset[str]]:
-        """Class name → names of its catalogues."""
+        """Class name → names of the catalogues with this class."""
         found: dict[str, frozenset[str]] = {}
         for name, class_name in self.catalogs:
             found[class_name] = found.get(class_name, frozenset()) | {name}
@@ -82,13 +84,14 @@ class Application:
 
     @property
     def run(self) -> str:
-        """Prefix that distinguishes this attempt's executions from those of other attempts; the log's name if the id is
-        unknown."""
+        """Prefix that distinguishes this attempt's executions from those of other attempts. It is the log's name if
+        the application's id is unknown.
+        """
         return f"{self.id}_{self.attempt}" if self.attempt else self.id or self.log
 
     @property
     def known_ms(self) -> int:
-        """A time at which the application ran, for records without a time of their own."""
+        """A time at which the application ran (epoch ms), for records without a time of their own."""
         return self.started_ms or self.ended_ms or EARLIEST_MS
 
 
@@ -104,9 +107,10 @@ class Started:
 
 @dataclass(slots=True)
 class Execution:
-    """One started SQL execution. ``started`` is None while only the position of the start line is known. ``of_batch`` tells
-    whether the execution belongs to a micro-batch. ``within`` is the latest execution of the same root that was running
-    when this one started, or -1."""
+    """One started SQL execution. ``started`` is None while only the position of the start line is known. ``of_batch``
+    is true if the execution belongs to a micro-batch. ``within`` is the number of the latest execution with the same
+    root that was running when this one started, or -1.
+    """
 
     id: int
     root: int
@@ -122,13 +126,14 @@ class Execution:
     """Whether this execution may read a temporary view of rows from the driver."""
     started: Started | None = None
     changed: list[str] = field(default_factory=list)
-    """Tables and views created or altered while this execution was open, as ``database.name``, from the catalogue's
-    events."""
+    """Tables and views that catalogue events reported as created or altered while this execution was open, as
+    ``database.name``.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement sent to a Thrift server, and its user."""
+    """A statement sent to a Thrift server, and the user who sent it."""
 
     text: str
     user: str
@@ -136,9 +141,10 @@ class Statement:
 
 @dataclass(slots=True)
 class Run:
-    """All executions with the same root, which count as one; the root is first. ``over`` tells whether the run counts as
-    finished although the log does not show its end, ``given_up`` whether it was dropped while open because too much was
-    open."""
+    """All executions with the same root, which count as one; the root is first. ``over`` is true if the run counts as
+    finished although the log does not show its end. ``given_up`` is true if it was dropped while open, because too
+    many runs were open or their state was too large.
+    """
 
     application: Application
     members: list[Execution]
@@ -153,7 +159,7 @@ class Run:
 
     @property
     def marks(self) -> Iterator[Mark]:
-        """Marks of the lines to read again before records of this run can be made."""
+        """Marks of the lines to read again before records of this run can be created."""
         yield from (member.mark for member in self.members if member.started is None)
         if self.statement is None and self.statement_mark is not None:
             yield self.statement_mark
@@ -164,8 +170,8 @@ class Numbers:
     """Counter of execution numbers. An application assigns them consecutively from 0, so a gap means that the log did not
     show some executions.
 
-    Counting starts at ``first``; -1 means the next number to come. ``awaited`` are earlier executions that have not ended
-    and should reappear.
+    Counting starts at ``first``; -1 means at the next number that appears. ``awaited`` are earlier executions that
+    have not ended and should reappear.
     """
 
     first: int = 0
@@ -173,8 +179,9 @@ class Numbers:
     count: int = 0
     awaited: list[int] = field(default_factory=list)
     lost: str = ""
-    """The possible cause of lost executions, worded to complete "<n> SQL executions …"; "" if none is known, or once
-    everything available has been read."""
+    """Possible cause of lost executions, worded to complete "<n> SQL executions …"; "" if none is known, or once
+    everything available has been read.
+    """
 
     def take(self, number: int) -> None:
         if self.first < 0:
@@ -190,16 +197,17 @@ class Numbers:
         return max(self.next - self.first - self.count, 0) + len(self.awaited)
 
     def begin_anew(self, awaited: list[int]) -> Numbers:
-        """Return a counter that continues after the numbers counted so far, and expects the executions ``awaited`` to
-        reappear."""
+        """Return a counter that continues after the numbers counted so far, and expects the executions in ``awaited``
+        to reappear.
+        """
         return Numbers(self.next if self.first >= 0 else -1, self.next, 0, awaited)
 
 
 class ApplicationState:
     """State of one application, which takes the events of a log in order and yields complete runs.
 
-    ``unnamed`` is the application as identified by the log's name. ``rejected`` are the errors in events that were accepted
-    nevertheless; the caller reports them and clears the list.
+    ``unnamed`` is the application as identified by the log's name. ``rejected`` lists errors in events that were
+    accepted nevertheless; the caller reports the errors and clears the list.
     """
 
     def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
@@ -214,7 +222,7 @@ class ApplicationState:
         self._statements: dict[str, Statement] = {}
         self._shares_rows = bool(saved.get("shares_rows", False))
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
-        # A position saved by a version that did not count numbers does not say which ones came earlier.
+        # A position saved by a version that did not count numbers does not show which executions came earlier.
         self.numbers = Numbers(**saved.get("numbers", {"first": -1} if saved else {}))
 
     def saved(self) -> dict[str, Any]:
@@ -264,7 +272,7 @@ class ApplicationState:
             yield self._run(root, over=True)
 
     def bound(self, most_bytes: int) -> Iterator[Run]:
-        """Give up and yield the longest-open runs until the state has at most ``most_bytes`` as JSON."""
+        """Drop and yield the longest-open runs until the state takes up to ``most_bytes`` as JSON."""
         excess_bytes = len(json.dumps(self.saved())) - most_bytes
         while excess_bytes > 0 and self._open:
             run = self._give_up(f"more than {most_bytes} bytes of its log would have to be kept")
@@ -272,7 +280,7 @@ class ApplicationState:
             yield run
 
     def _give_up(self, why: str) -> Run:
-        """Stop following the longest-open run, and return it."""
+        """Stop following the run that has been open longest, and return it."""
         root = next(iter(self._open.values())).root
         run = replace(self._run(root, over=True), given_up=True)
         self._forget(root)
@@ -285,7 +293,7 @@ class ApplicationState:
 
     @property
     def open_numbers(self) -> list[int]:
-        """The numbers of the open executions."""
+        """Numbers of the open executions, sorted."""
         return sorted(self._open)
 
     # -- Events --------------------------------------------------------------------------------------
@@ -308,14 +316,14 @@ class ApplicationState:
                 )
             case events.APPLICATION_START:
                 named = _word(event, "App ID")
-                # The oldest versions do not log their id.
+                # The oldest versions of Spark do not log the application's id.
                 app_id, attempt = (named, _word(event, "App Attempt ID")) if named else (app.id, app.attempt)
                 if app.begun and (app_id, attempt) != (app.id, app.attempt):
                     # The file has two attempts, so executions that the first one left open will never end.
                     yield from list(self.over())
                     self._open.clear()
                     self._jobs.clear()
-                    # The next attempt numbers its executions from the start.
+                    # The next attempt numbers its executions from 0 again.
                     self._done.clear()
                     self._done_until = -1
                     self._shares_rows = False
@@ -340,7 +348,7 @@ class ApplicationState:
         number = integer(event.get("executionId"))
         root = integer(event.get("rootExecutionId"), number)
         if root != number and self._has_ended(root):
-            # The execution's thread outlived the command that started it.
+            # The execution's thread outlived the command that started the execution.
             root = number
         self.numbers.take(number)
         self._time(event, "time", f"execution {number} starts at")
@@ -362,7 +370,7 @@ class ApplicationState:
         )
         self._shares_rows = self._shares_rows or started.plan.shares_rows
         if before is not None and before.root == number:
-            # Another attempt in the same file repeats the number, so the first execution never ended.
+            # Another attempt in the same file reuses the number, so the first execution never ended.
             yield self._run(number, over=True)
             self._forget(number)
         self._open[number] = execution
@@ -377,7 +385,7 @@ class ApplicationState:
         execution.ended_ms = self._time(event, "time", f"execution {number} ends at")
         execution.ended = True
         if "errorMessage" in event:
-            # Logged since Spark 3.4. More reliable than a failed job, which may have been retried.
+            # Logged since Spark 3.4. This is more reliable than a failed job, which may have been retried.
             execution.error = text(event["errorMessage"])
             execution.failed = bool(execution.error)
         if execution.root == number:
@@ -472,8 +480,9 @@ class ApplicationState:
 
 
 def to_started(event: Mapping[str, Any], *, of_batch: bool = False, shared_rows: bool = False) -> Started:
-    """Parse a ``SparkListenerSQLExecutionStart``. ``of_batch`` tells whether the root is a micro-batch, ``shared_rows``
-    whether SQL may read rows from the driver through a temporary view."""
+    """Parse a ``SparkListenerSQLExecutionStart``. ``of_batch`` is true if the root is a micro-batch, ``shared_rows``
+    if SQL may read rows from the driver through a temporary view.
+    """
     batch = micro_batch(event, within=of_batch)
     plan = read_plan(batch.event if batch else event, shared_rows=shared_rows)
     return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
@@ -502,7 +511,7 @@ def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _metastore_catalogs(spark: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the Iceberg catalogues that keep their tables in Spark's own metastore."""
+    """Return the Iceberg catalogues that store their tables in Spark's own metastore."""
     names = (name for name, _ in _catalogs(spark) if name != SESSION_CATALOG)
     return tuple(
         name

@@ -1,7 +1,7 @@
-"""Event logs in a ``.zip``, as downloaded from Spark's history server: read in place, without unpacking to disk.
+"""Read event logs in a ``.zip``, as downloaded from Spark's history server, in place and without unpacking to disk.
 
-The history server puts the logs of all attempts of an application into one archive, each as it was in the log directory:
-one file, or a directory with the parts of a rolling log, compressed by Spark or not.
+The history server puts the logs of all attempts of an application into one archive, each as it was in the log
+directory: one file, or a directory with the parts of a rolling log, compressed by Spark or not.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from extractors.spark.places import BUFFER_BYTES, Entry, Place, is_hidden
 
 MAX_MEMBERS: Final = 10_000
 MAX_READ_BYTES: Final = 8 << 20
-"""Maximum number of bytes in one read, enough for the table of contents of `MAX_MEMBERS` files with long names."""
+"""Maximum number of bytes in one read. It is enough for the table of contents of `MAX_MEMBERS` files with long names."""
 MAX_RATIO: Final = 100
-"""Maximum number of decompressed bytes per byte of an archive, beyond the first `OUT_BYTES_FREE`. Event logs reach 10 to
-50."""
+"""Maximum ratio of decompressed bytes to the bytes of the archive, beyond the first `OUT_BYTES_FREE` bytes. Event logs
+reach 10 to 50.
+"""
 _SUFFIX: Final = ".zip"
 _MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED: Final = 1
@@ -33,8 +34,9 @@ _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError,
 
 
 class NotReadable(ValueError):
-    """The archive is not read, for the reason in the message. ``cut`` tells whether its end is missing, as during a
-    download."""
+    """An archive is not read, for the reason in the message. ``cut`` is true if the end of the archive is missing, as
+    during a download.
+    """
 
     def __init__(self, reason: str, *, cut: bool = False) -> None:
         super().__init__(reason)
@@ -66,7 +68,7 @@ class ArchivePlace:
         return cast(BinaryIO, BufferedReader(_Member(opened, self._name(path)), BUFFER_BYTES))
 
     def logs(self) -> list[Log]:
-        """Return the logs in the archive. Raises `NotReadable`, also if there is none."""
+        """Return the logs in the archive. Raises `NotReadable`, also if there are none."""
         check(self._members(), self.archive.size)
         found = find_logs(self, self.archive.path, lambda name, mtime_ns: False)
         logs = [each for each in found if isinstance(each, Log) and each.parts]
@@ -91,7 +93,7 @@ class ArchivePlace:
 
 
 def is_archive(place: Place, part: Part) -> bool:
-    """Whether a file is an archive, by its name or its first bytes."""
+    """Whether a file is an archive, judging by its name or its first bytes."""
     if part.name.endswith(_SUFFIX):
         return True
     with open_part(place, part) as raw:
@@ -145,7 +147,7 @@ class _InPieces:
 
 
 class _Member(RawIOBase):
-    """One file of an archive. Reading raises `Damaged` if it cannot be decompressed."""
+    """One file of an archive. Reading raises `Damaged` if the file cannot be decompressed."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive, self._name = archive, name

@@ -1,8 +1,9 @@
-"""Executions of a micro-batch: the scans in their plans, and the columns of the rows that the batch hands to its sink.
+"""Executions of a micro-batch: the scans in their plans, and the columns of the rows that the batch passes to its
+sink.
 
-A batch's plan scans newly arrived data (single files, rows of a nameless class), and names neither the stream's sources nor
-its sink. Therefore each nameless scan in the printed plan is given a name before the plan is read, and is matched to a
-source once the stream's progress has named the sources.
+A batch's plan scans newly arrived data (single files, or rows of a nameless class), and names neither the stream's
+sources nor its sink. Therefore each nameless scan in the printed plan is given a name before the plan is read. The
+scan is matched to a source once the stream's progress has named the sources.
 """
 
 from __future__ import annotations
@@ -54,12 +55,14 @@ _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.D
 _OF_BATCH: Final = "SQLExecutionRDD["
 _DELTA_LOG: Final = "DeltaLogFileIndex"
 MARK: Final = "#"
-"""Prefix of the names given to nameless scans; no database name has it."""
+"""Prefix of the names that are given to nameless scans. No database name has it."""
 
 
 class Kind(StrEnum):
-    """A scan's information about its source. TABLE: a name. PATH: a location. CUT_PATH: only the first of several
-    locations. ROWS: only columns. BATCH_ROWS: only columns, of rows that another Spark plan computed. STREAM: a class."""
+    """Information by which a scan identifies its source. TABLE: a name. PATH: a location. CUT_PATH: the first of
+    several locations. ROWS: only columns. BATCH_ROWS: only columns, of rows that another Spark plan computed. STREAM:
+    a class.
+    """
 
     TABLE = "table"
     PATH = "path"
@@ -74,7 +77,7 @@ class Scanned:
     """The source of one scan. ``name`` is a path, a class, or the column names, one per line; for a table, ``end`` is the
     table and ``name`` its path, if known.
 
-    ``streams`` tells whether the scan certainly reads the stream, and not a table or file next to the stream.
+    ``streams`` is true if the scan certainly reads the stream, and not another table or file.
     """
 
     kind: Kind
@@ -88,8 +91,8 @@ class MicroBatch:
     """One execution of a micro-batch. ``event`` is the start event, with names inserted for nameless scans. ``names`` maps
     each inserted name to the printed name of its scan.
 
-    ``query``, ``run``, ``name`` and ``batch`` come from the event's description. ``inner`` tells whether another execution
-    started this one.
+    ``query``, ``run``, ``name`` and ``batch`` come from the event's description. ``inner`` is true if another
+    execution started this one.
     """
 
     event: Mapping[str, Any]
@@ -119,7 +122,7 @@ class MicroBatch:
         return tuple(found)
 
     def named(self, ends: Iterable[End]) -> dict[End, tuple[Scanned, ...]]:
-        """Map each of ``ends`` that represents a nameless scan of this execution to the scans that it represents."""
+        """Return end → scans, for each of ``ends`` that represents nameless scans of this execution."""
         given = {end for end in ends if end.database.startswith(MARK)}
         if not given:
             return {}
@@ -149,12 +152,14 @@ class MicroBatch:
         yield from _scanned(node) if node else ()
 
     def columns(self) -> WrittenColumns:
-        """Return the columns that the batch hands to its sink. ``complete`` is False if they are unknown."""
+        """Return the columns that the batch passes to its sink. ``complete`` of the result is False if they are
+        unknown.
+        """
         printed = read_text(text(self.event.get("physicalPlanDescription")))
         if printed.root is None or printed.command:
             # Extended plans print the input, not the output.
             return unknown_columns(printed.doubt or Incomplete.EXPLAIN_MODE)
-        # A command for the sink, as in the plan of an ordinary write.
+        # Add a command for the sink, as in the plan of an ordinary write.
         command = Operator(-1, _SINK.name, printed.root.indent - 3, "", children=(printed.root,))
         whole = PlanText((command, *printed.operators), printed.doubt, subqueries=printed.subqueries)
         return written_columns([(_SINK, _WRITE)], whole, self._nodes)[0]
@@ -165,8 +170,9 @@ _WRITE: Final = Write("Sink", "STREAM", End(EndKind.PATH, "/"))
 
 
 def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch | None:
-    """Return the execution that a start event describes; None if it does not belong to a micro-batch. ``within`` tells
-    whether its root is known to belong to one."""
+    """Return the execution that a start event describes; None if it does not belong to a micro-batch. ``within`` is
+    true if its root is known to belong to one.
+    """
     described = _DESCRIBED.match(text(event.get("description")))
     if described is None and not within:
         return None
@@ -175,7 +181,7 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
 
     def given(match: re.Match[str], place: str) -> str:
         name = f"{MARK}{number}.{place}"
-        # The first occurrence counts, because literals are printed after the operators.
+        # The first occurrence is used, because literals are printed after the operators.
         names.setdefault(name, match["name"].strip())
         return f"BatchScan {name}"
 
@@ -205,8 +211,9 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
 
 
 def _without_state(block: re.Match[str]) -> str:
-    """Keep the arguments of a stateful operator up to its output columns, which follow its function and the keys, and drop
-    the other lists after them. If the arguments have another form, drop them all."""
+    """Keep the arguments of a stateful operator up to its output columns, which follow its function and keys, and drop
+    the lists after the output columns. If the arguments have another form, drop them all.
+    """
     found = _HANDED_ON.match(block[2])
     return f"{block[1]}{found[0] if found else ''}"
 
@@ -221,7 +228,8 @@ def _scanned(node: Node) -> Iterator[Scanned]:
     where = location(printed) if printed else None
     if where and (where.index == _DELTA_LOG or any(map(is_bookkeeping, where.paths))):
         return
-    # A stream's source lists single files. Keep the file's path, which is matched to the source's directory or glob.
+    # A stream's source lists single files. Keep the path of the file, which is matched to the source's directory or
+    # glob.
     files = {path_end(path): without_credentials(path) for path in where.paths} if where else {}
     for end in reads.ends:
         if end.kind is EndKind.PATH:
@@ -237,7 +245,7 @@ def _of_stream(node: Node) -> Scanned:
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)
     behind = _BEHIND_COLUMNS.match(node.text)
     described = behind[1].strip() if behind else node.text
-    # Older Iceberg prints no class: ``local.db.t [filters=]``.
+    # Older versions of Iceberg print no class: ``local.db.t [filters=]``.
     first = described.partition(" ")[0]
     if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)

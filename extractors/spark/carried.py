@@ -1,4 +1,4 @@
-"""The columns of a command whose rows another execution computes, and those of a row change."""
+"""Columns of a command whose rows another execution computes, and columns of a row change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from extractors.spark.plan.writes import Write
 from navlin.model.keys import split_location
 
 SOURCE_KEPT: Final = "MERGE operation - materialize source"
-"""The end of Delta's description of the execution that materializes a MERGE's source."""
+"""Suffix of Delta's description of the execution that materializes the source of a MERGE."""
 _UNKNOWN: Final = ColumnFlow("", (), (), Kind.TRANSFORMATION, "", incomplete=True)
 BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
 """Columns that Delta adds to changed rows, for its change data feed."""
@@ -25,8 +25,9 @@ BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
 def carried_columns(write: Write, execution: Execution, members: list[Execution]) -> WrittenColumns:
     """Return the columns that an execution below a command computes for the command.
 
-    Several executions may run below a command; most only look something up. The one that computes the rows outputs columns
-    that the command's own plan mentions or, for a row change, all columns of the table, including the assigned ones.
+    Several executions may run below a command, and most of them only look something up. The execution that computes
+    the rows can be recognized by its output: columns that the command's own plan mentions or, for a row change, all
+    columns of the table, including the assigned ones.
     """
     results = [
         (each.started, each.started.plan.result)
@@ -67,7 +68,7 @@ def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]])
     for started, result in kept:
         by_name = {flow.output: flow for flow in result.flows}
         made |= by_name
-        # The columns of a view have their own ids, which the executed plan lacks.
+        # The columns of a view have ids that do not occur in the executed plan.
         made |= {f"{name}#{number}": by_name[name] for number, name in started.plan.defines.items()}
         reasons |= dict.fromkeys(result.reasons)
 

@@ -1,4 +1,5 @@
-"""Resolve catalogues that plans print only as class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
+"""Resolve catalogues that plans print only as class and hash, such as
+``org.apache.iceberg.spark.SparkCatalog@27539d45``.
 
 CREATE TABLE, with or without AS SELECT, prints this form; reads and writes print the full name, ``local.db.t``. If an
 application has only one catalogue of the class, the hash belongs to it. If it has several, a table that was created under a
@@ -21,9 +22,10 @@ MAX_NAME_CHARS: Final = 1_000
 
 @dataclass(slots=True)
 class Catalogs:
-    """A log's evidence about its catalogues, as JSON values. ``created`` maps a class and hash to the tables created under
-    it, ``names`` maps a class and hash to the name of the catalogue, "" if ambiguous. ``seen`` are tables read or written
-    under their full names."""
+    """Evidence about catalogues in a log, as JSON values. ``created`` maps a printed form (class and hash) to the
+    tables created under it. ``names`` maps a printed form to the name of the catalogue, "" if ambiguous. ``seen`` are
+    tables read or written under their full names.
+    """
 
     created: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -36,7 +38,8 @@ class Catalogs:
         ends = list(read)
         for write in writes:
             if "@" in write.catalog and (name := write.end.readable if write.end else write.subject):
-                # A table of this name, already seen in another catalogue, would be mistaken for this one.
+                # If a table of this name had already been seen in another catalogue, it would be mistaken for this
+                # one.
                 known = any(each.endswith(f".{name}") for each in self.seen)
                 room = sum(map(len, self.created.values())) < MAX_TABLES
                 if room and not known and len(write.catalog) + len(name) <= MAX_NAME_CHARS:
@@ -63,5 +66,5 @@ class Catalogs:
 
 
 def implementation(printed: str) -> str:
-    """Return the class in a catalogue's printed form."""
+    """Return the class in the printed form of a catalogue."""
     return printed.partition("@")[0].partition("(")[0]

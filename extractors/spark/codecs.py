@@ -1,9 +1,12 @@
-"""Decompression of event logs, with offsets from which it can be resumed.
+"""Decompress event logs, with offsets from which decompression can be resumed.
 
-Spark writes the stream formats of Java libraries, not those of the command line tools; the first bytes identify the format.
-A stream is read as `Piece`s: decompressed bytes, and the file offset from which they can be read again. A block of lz4,
-snappy or lzf is decompressed by itself; a frame of zstandard or a member of gzip must be read from its start. If the file
-ends within a block, frame or member, that is still being written; the available part of a frame or member is yielded.
+Spark writes the stream formats of Java libraries, not those of the command line tools. The first bytes of a file
+identify the format.
+
+A stream is read as `Piece`s: decompressed bytes, with the file offset from which they can be read again. A block of
+lz4, snappy or lzf is decompressed by itself; a frame of zstandard or a member of gzip must be read from its start. If
+the file ends within a block, frame or member, that is still being written. The available bytes of a frame or member
+are yielded anyway.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ from typing import BinaryIO, Final, Protocol
 import zstandard
 
 INPUT_BYTES: Final = 8 << 10
-"""Number of compressed bytes of a frame passed to the decompressor at once, which limits the size of the output."""
+"""Number of compressed bytes of a frame to pass to the decompressor at once, which limits the size of the output."""
 PLAIN_BYTES: Final = 1 << 20
 MAX_BLOCK_BYTES: Final = 64 << 20
-"""No writer makes larger blocks (LZ4BlockOutputStream stops at 32 MiB), so a larger size means damage."""
+"""Maximum size of a block. No writer makes larger blocks (LZ4BlockOutputStream stops at 32 MiB), so a larger size
+means damage.
+"""
 MAX_WINDOW_BYTES: Final = 128 << 20
 
 PLAIN, GZIP, ZSTD, LZ4, SNAPPY, LZF = "plain", "gzip", "zstd", "lz4", "snappy", "lzf"
@@ -37,7 +42,7 @@ MAGIC_BYTES: Final = 8
 
 
 class Damaged(ValueError):
-    """Compressed bytes that cannot be read any further. ``offset`` is the file offset where the block or frame begins."""
+    """Compressed bytes cannot be read any further. ``offset`` is the file offset at which the block or frame begins."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -45,7 +50,7 @@ class Damaged(ValueError):
 
 
 class Unfinished(Damaged):
-    """The file ends within a frame or block, as expected of a log that is still being written."""
+    """The file ends within a frame or block. This is expected of a log that is still being written."""
 
     def __init__(self, offset: int) -> None:
         super().__init__("the file ends within a compressed block", offset)
@@ -53,8 +58,9 @@ class Unfinished(Damaged):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Decompressed bytes. Decompressing the file from the offset ``restart`` yields ``before`` other bytes first, then
-    ``data``."""
+    """Decompressed bytes. If the file is decompressed from the offset ``restart``, ``before`` other bytes come first,
+    followed by ``data``.
+    """
 
     restart: int
     before: int
@@ -62,14 +68,16 @@ class Piece:
 
 
 def codec_of(first: bytes) -> str:
-    """Return the codec that a file's first `MAGIC_BYTES` bytes show; `PLAIN` for anything else."""
+    """Return the codec that a file's first `MAGIC_BYTES` bytes identify; `PLAIN` if they identify none."""
     return next((codec for magic, codec in _MAGICS if first.startswith(magic)), PLAIN)
 
 
 def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]:
-    """Decompress a file from the offset ``restart``, where decompression can start, to the offset ``end``.
+    """Yield the decompressed pieces of a file from the offset ``restart``, at which decompression can start, to the
+    offset ``end``.
 
-    Raises `Damaged` if the bytes are not in the codec's format, and `Unfinished` if ``end`` is within a block or frame.
+    Raises `Damaged` if the bytes are not in the codec's format, and `Unfinished` if ``end`` is within a block or
+    frame.
     """
     raw.seek(restart)
     source = _Bounded(raw, restart, end)
@@ -109,8 +117,9 @@ class _Bounded:
 
 
 class _Frame(Protocol):
-    """One frame being decompressed. ``feed`` yields the output. ``rest`` is the input after the frame's end, None before
-    the end."""
+    """One frame that is being decompressed. ``feed`` yields the output. ``rest`` is the input after the frame's end,
+    or None before the end is reached.
+    """
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
@@ -179,8 +188,9 @@ def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:
 
 
 def _lz4_blocks(source: _Bounded) -> Iterator[Piece]:
-    """Yield the blocks of an LZ4BlockOutputStream. Each has magic, token, compressed length, decompressed length and
-    checksum (little endian), and bytes."""
+    """Yield the blocks of an LZ4BlockOutputStream. Each block consists of magic, token, compressed length,
+    decompressed length and checksum (little endian), followed by the bytes.
+    """
     while True:
         start = source.offset
         head = source.read(21)
@@ -207,8 +217,9 @@ def _ends(head: bytes, start: int) -> None:
 
 
 def _snappy_chunks(source: _Bounded) -> Iterator[Piece]:
-    """Yield the blocks of a SnappyOutputStream, which has a header of 16 bytes, then repeatedly a length (big endian) and a
-    block."""
+    """Yield the blocks of a SnappyOutputStream. The stream has a header of 16 bytes, then for each block a length (big
+    endian) and the bytes.
+    """
     while True:
         start = source.offset
         head = source.read(4)
@@ -241,7 +252,7 @@ def _varint(body: bytes) -> int:
 
 
 def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
-    # Imported only when needed, because most logs are plain or zstandard.
+    # cramjam is imported only when needed, because most logs are plain or zstandard.
     import cramjam
 
     try:
@@ -257,7 +268,9 @@ def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
 
 
 def _lzf_chunks(source: _Bounded) -> Iterator[Piece]:
-    """Yield LZF chunks. Each has ``ZV``, a type, lengths (two bytes each, big endian), and bytes."""
+    """Yield LZF chunks. Each chunk consists of ``ZV``, a type and lengths (two bytes each, big endian), followed by
+    the bytes.
+    """
     while True:
         start = source.offset
         head = source.read(5)

@@ -1,4 +1,4 @@
-"""Hudi's DELETE: the command names no table; the execution that carries it out saves the rows to delete."""
+"""Handle Hudi's DELETE. Its command names no table; the execution that carries it out saves the rows to delete."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _path(plan: PlanReading) -> str:
 
 
 def _deleted(saved: WrittenColumns) -> WrittenColumns:
-    """Return the columns of a DELETE. No value flows; the conditions that select the rows are control flow."""
+    """Return the columns of a DELETE. No values flow; the conditions that select the rows are control flow."""
     control = tuple(dict.fromkeys(each for flow in saved.flows for each in flow.control))
     flows = (
         ColumnFlow(flow.output, (), control, Kind.TRANSFORMATION, "", incomplete=flow.incomplete)

@@ -1,4 +1,4 @@
-"""Inputs and outputs of a run, combined from all executions that Spark ran for it."""
+"""Inputs and outputs of a run, combined from all executions that belong to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from extractors.spark.plan.writes import DELETE, SELECT, Write
 
 @dataclass(frozen=True, slots=True)
 class OutputColumns:
-    """The columns that a run writes to one of its outputs."""
+    """The columns that a run writes to one output."""
 
     end: End
     flows: tuple[ColumnFlow, ...]
@@ -33,9 +33,9 @@ class Effect:
     """Inputs and outputs of a run, combined from all its executions. ``stored`` are pairs of a table and the path of its
     files.
 
-    ``complete`` is False if inputs are missing (in a stream or a record of the lineage log: inputs or outputs),
-    ``columns_complete`` is False if written columns or their sources are unknown. ``reasons`` explain both, and missing
-    outputs.
+    ``complete`` is False if inputs are missing or, in a stream or a record of the lineage log, outputs.
+    ``columns_complete`` is False if written columns or their sources are unknown. ``reasons`` explain these and
+    missing outputs.
     """
 
     operation: str
@@ -56,12 +56,14 @@ class Effect:
 
 
 def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
-    """Return the entries of ``Effect.unread`` for those of ``Effect.unknown``."""
+    """Return the entries for ``Effect.unread`` that correspond to the names in ``Effect.unknown``."""
     return tuple(dict.fromkeys((Incomplete.UNKNOWN_INPUT, own_name(each)) for each in unknown))
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
-    """Return the intended effect of a run if it failed, else the effect of its executions that did not fail."""
+    """Return the combined effect of a run's executions. For a failed run, this is the intended effect; otherwise
+    failed executions are left out.
+    """
     members = with_deletion([each for each in run.members if failed or each is run.root or not each.failed])
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
     outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
@@ -98,8 +100,9 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
 def _columns(
     members: list[Execution], written_as: dict[tuple[int, End | None], End]
 ) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
-    """Return the columns of each output, and the reasons why some are unknown. Columns of an executed plan usually take
-    precedence over those that the command planned."""
+    """Return the columns of each output, and the reasons why some columns are unknown. Columns of an executed plan
+    usually take precedence over those that the command planned.
+    """
     found: dict[End, dict[bool, list[WrittenColumns]]] = {}
     deleted_from: set[End] = set()
     stated: set[End] = set()
@@ -161,12 +164,13 @@ def _inputs(members: list[Execution]) -> Reads:
     plans = [each.started.plan for each in members if each.started]
     scanned = _together(plan.reads for plan in plans)
     named = _together(plan.named for plan in plans)
-    # Before Spark 4, the scan of a JDBC catalogue's table does not name the table; the command's logical plan does.
+    # Before Spark 4, the scan of a JDBC catalogue's table does not name the table, but the command's logical plan
+    # does.
     if any(CATALOG_SCAN_CLASS in each for each in scanned.unknown) and named.complete and named.ends:
         return named
     if scanned.ends:
         return scanned
-    # No scan shows views, and queries left to a data source; the command's logical plan does.
+    # Scans do not show views, nor queries that are left to a data source, but the command's logical plan does.
     return named if named.ends or not named.complete else scanned
 
 
@@ -182,8 +186,9 @@ def _together(reads: Iterable[Reads]) -> Reads:
 
 
 def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:
-    """Return the fingerprint of a run's plans. Executions that only look something up are left out, because some runs need
-    none."""
+    """Return a fingerprint of a run's plans. Executions that only look something up are left out, because some runs do
+    not need them.
+    """
     digest = hashlib.md5(usedforsecurity=False)
     for position, each in enumerate(members):
         if each.started is None:

@@ -1,7 +1,7 @@
-"""The relevant events of a log, recognised by the first bytes of a line, and their fields.
+"""Recognize the relevant events of a log by the first bytes of a line, and read their fields.
 
-Usually a few lines in ten thousand are relevant; only those are parsed. Adaptive updates are skipped, because they repeat
-whole plans, and do not name any scan if a side of a join turned out to be empty.
+Usually a few lines in ten thousand are relevant; only those are parsed. Adaptive updates are skipped, because they
+repeat whole plans. Also, they do not name any scan if one side of a join turned out to be empty.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ KINDS: Final[Mapping[bytes, str]] = {
 _USUAL: Final = b'{"Event":"'
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
 
-# Quotes within a JSON string are escaped, so these match only keys of the job's properties.
+# These match only keys of the job's properties, because quotes within a JSON string are escaped.
 _JOB_ID: Final = re.compile(rb'"Job ID":\s*(\d{1,18})')
 _JOB_EXECUTION: Final = re.compile(rb'"spark\.sql\.execution\.id":\s*"(\d{1,18})"')
 _JOB_GROUP: Final = re.compile(rb'"spark\.jobGroup\.id":\s*("(?:[^"\\]|\\.){1,400}")')
@@ -78,7 +78,7 @@ _LONE: Final = re.compile(
 
 
 class NotAnEvent(ValueError):
-    """A line that is not an event, or does not parse."""
+    """A line is not an event, or cannot be parsed."""
 
 
 def kind_of(line: bytes) -> str | None:
@@ -95,7 +95,7 @@ def kind_of(line: bytes) -> str | None:
 
 
 def is_event(line: bytes) -> bool:
-    """Whether a line begins like an event. Any other line may contain anything, so it must not be shown to anyone."""
+    """Whether a line begins like an event. Other lines may contain anything, so they must not be shown."""
     return _EVENT.match(line) is not None
 
 
@@ -117,7 +117,7 @@ def parse(line: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """The start of a job: the job's number, its execution (-1: none), and its group."""
+    """Start of a job: number of the job, number of its execution (-1 if none), and its group."""
 
     job: int
     execution: int
@@ -125,8 +125,9 @@ class JobStart:
 
 
 def job_start(line: bytes) -> JobStart | None:
-    """Extract the start of a job without parsing the line, which lists every stage and is long. None if the line has no job
-    number."""
+    """Return the start of a job without parsing the line, which lists every stage and is long. Return None if the line
+    has no job number.
+    """
     job = _JOB_ID.search(line, 0, 400)
     if job is None:
         return None
@@ -142,7 +143,7 @@ def job_start(line: bytes) -> JobStart | None:
 
 
 def integer(value: object, default: int | None = None) -> int:
-    """Return a value of an event if it is an integer, else the default. Raises `NotAnEvent` if there is no default."""
+    """Return a value of an event if it is an integer, else the default. Raises `NotAnEvent` if no default is given."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62:
         return value
     if default is None:

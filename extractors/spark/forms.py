@@ -32,8 +32,9 @@ _ATTEMPT: Final = re.compile(r"(.*\d.*)_(\d{1,4})$")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a log. ``name`` is the file name without ``.inprogress``, so it does not change when the log is
-    finished."""
+    """One file of a log. ``name`` is the file name without ``.inprogress``, so that it does not change when the log is
+    finished.
+    """
 
     name: str
     path: str
@@ -45,10 +46,11 @@ class Log:
     """The log of one application attempt. ``name`` is the log's path without ``.inprogress``, ``mtime_ns`` the time of its
     last change.
 
-    ``ctime_ns`` is the inode change time if the log is a single file and the file system has that time. ``finished`` tells
-    whether the log's writer has closed it, according to its name. ``held`` tells whether the log is open for writing at
-    this moment; only HDFS knows that, so False says nothing. ``parts`` is None for a directory that was not listed because
-    the caller already knew it. ``missing`` are the numbers of a rolling log's missing parts, as inclusive ranges.
+    ``ctime_ns`` is the inode change time if the log is a single file and the file system has that time. ``finished``
+    is true if the log's name shows that its writer has closed it. ``held`` is true if the log is currently open for
+    writing; only HDFS knows that, so False proves nothing. ``parts`` is None for a directory that was not listed
+    because the caller already knew it. ``missing`` are the numbers of a rolling log's missing parts, as inclusive
+    ranges.
     """
 
     name: str
@@ -66,15 +68,16 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A log that may exist but cannot be accessed. ``reason`` says why and, if known, names a user with access."""
+    """A log that may exist but cannot be accessed. ``reason`` is the reason and, if known, names a user with access."""
 
     path: str
     reason: str
 
 
 def application_in(log: str) -> tuple[str, str]:
-    """Extract the application's id and attempt from a log's path, in any form and codec. Both are "" if the name contains
-    no digit, because every id of Spark contains one."""
+    """Return (application id, attempt) from a log's path, in any form and with any codec. Both are "" if the name
+    contains no digit, because every id of Spark contains one.
+    """
     folder, _, name = plain_path(log).rpartition("/")
     if name == "eventlog":
         name = folder.rpartition("/")[2]
@@ -85,13 +88,13 @@ def application_in(log: str) -> tuple[str, str]:
 
 
 def plain_path(log: str) -> str:
-    """Strip the suffixes of a codec and of a log in progress from a log's path."""
+    """Return a log's path without the suffixes of a codec and of a log in progress."""
     return _CODEC.sub("", log.removesuffix(IN_PROGRESS))
 
 
 def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
-    """Yield the logs in a directory. ``known(name, mtime_ns)`` tells whether a subdirectory is a finished log that need not
-    be listed.
+    """Yield the logs in a directory. ``known(name, mtime_ns)`` returns whether a subdirectory is a finished log that
+    need not be listed.
 
     Raises OSError if the directory itself cannot be listed.
     """
@@ -130,7 +133,7 @@ def _of_directory(place: Place, directory: Entry) -> Log | Closed | None:
 
 
 def reason_of(error: OSError, path: str) -> str:
-    """Return the reason why a path cannot be read, including the path. Errors of HDFS already contain it."""
+    """Return the reason why a path cannot be read, including the path. Errors of HDFS already contain the path."""
     return f"{path}: {error.strerror}" if error.strerror else str(error)
 
 
@@ -174,7 +177,7 @@ def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _databricks(path: str, found: list[Entry]) -> Log | None:
-    # The bare name is the file being written, which comes after those with a time.
+    # The bare name is the file that is being written. It comes after the files with a time.
     found.sort(key=lambda entry: (entry.name == "eventlog", entry.name))
     parts = tuple(Part(entry.name, entry.path, entry.size) for entry in found if entry.size)
     latest_ns = max((entry.mtime_ns for entry in found), default=0)

@@ -1,4 +1,6 @@
-"""Reasons why an operation is incomplete, as `navlin status` shows them; each names the setting that helps, if any."""
+"""Reasons why an operation is incomplete, as shown by `navlin status`. Each names the setting that helps, if there is
+one.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ _UNREAD: Final = {
 
 
 def in_words(reasons: Iterable[Incomplete], unread: Iterable[tuple[Incomplete, str]]) -> Iterator[str]:
-    """Yield each reason as users see it. ``unread`` are (reason, name) of plan nodes whose sources or targets navlin does
-    not read. The name, which is from the node table, replaces the general text of the reason, unless it is ""."""
+    """Yield each reason as shown to users. ``unread`` are (reason, name) of plan nodes whose sources or targets navlin
+    does not read. The name, which is from the node table, replaces the general text of the reason, unless it is "".
+    """
     names = [*unread]
     for reason in reasons:
         of_reason = dict.fromkeys(name for each, name in names if each is reason) or [""]

@@ -1,8 +1,8 @@
-"""JDBC catalogues of an application: their databases, and the catalogue to which a printed table belongs.
+"""Find the JDBC catalogues of an application: their databases, and the catalogue to which a printed table belongs.
 
-``JDBCTable(app.people,…,…JDBCOptions@7bd1215b,…)`` does not name the catalogue. The number is the hash of the table's
-options, which are the catalogue's options and the table's name. The settings of a catalogue therefore show whether it has
-the table.
+``JDBCTable(app.people,…,…JDBCOptions@7bd1215b,…)`` does not name the catalogue. The number is a hash of the table's
+options, which consist of the catalogue's options and the table's name. The settings of a catalogue therefore show
+whether the table belongs to it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ _PRINTED: Final = re.compile(r"\((?P<table>[^()]+), (?P<hash>[0-9a-f]{1,8})\)$")
 _QUOTES: Final = (('"', '"'), ("`", "`"), ("[", "]"))
 _BITS: Final = 0xFFFFFFFF
 _PRODUCT, _PREFIX, _MAP = 0xCAFEBABE, "Tuple2", "Map"
-"""Start values of Scala's hashes: the first two for a pair (2.12 omits the second), the third for a map."""
+"""Start values of Scala's hashes. The first two are for a pair (2.12 omits the second), the third is for a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class JdbcCatalog:
-    """A JDBC catalogue. ``options`` are what its settings contribute to the hash of a table's options, for Scala 2.13 and
-    for 2.12; () if a setting is blanked in the log."""
+    """A JDBC catalogue. ``options`` holds the contribution of its settings to the hash of a table's options, for Scala
+    2.13 and for 2.12; () if a setting is redacted in the log.
+    """
 
     name: str
     database: Database
     options: tuple[tuple[int, ...], ...] = ()
 
     def has(self, printed: str) -> bool:
-        """Whether the catalogue contains a printed table, that is, whether the hash of the table's options matches."""
+        """Whether a printed table belongs to the catalogue, that is, whether the hash of the table's options matches."""
         match = _PRINTED.search(printed)
         if match is None:
             return False
@@ -48,7 +49,7 @@ class JdbcCatalog:
 
 
 def jdbc_catalogs(properties: Mapping[str, Any], prefix: str, blanked: str) -> tuple[JdbcCatalog, ...]:
-    """Return the JDBC catalogues in Spark's properties. A value that contains ``blanked`` is unknown."""
+    """Return the JDBC catalogues in Spark's properties. A value is unknown if it contains ``blanked``."""
     spark = {key: value for key, value in properties.items() if isinstance(value, str)}
     found = []
     for name in sorted(
@@ -66,7 +67,7 @@ def jdbc_catalogs(properties: Mapping[str, Any], prefix: str, blanked: str) -> t
 
 
 def restored(saved: Iterable[Any]) -> tuple[JdbcCatalog, ...]:
-    """Restore catalogues from JSON."""
+    """Return catalogues restored from JSON."""
     return tuple(
         JdbcCatalog(each["name"], Database(*each["database"]), tuple(map(tuple, each["options"])))
         for each in saved
@@ -84,8 +85,9 @@ def _sums(options: Mapping[str, str], *, prefixed: bool) -> tuple[int, ...]:
 
 
 def _added(sums: tuple[int, ...], name: str, value: str, *, prefixed: bool) -> tuple[int, ...]:
-    """Add a pair to the sum, the XOR, the product and the count of a map's pairs. ``prefixed`` hashes the pair as Scala
-    2.13 does."""
+    """Return the sum, the XOR, the product and the count of a map's pairs after adding another pair. With
+    ``prefixed``, the pair is hashed as in Scala 2.13.
+    """
     words = [_of_text(_PREFIX)] if prefixed else []
     pair = _ended(_mixed(_PRODUCT, *words, _of_text(name), _of_text(value)), 2)
     total, either, product, count = sums

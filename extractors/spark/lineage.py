@@ -1,4 +1,4 @@
-"""Records of one run: an operation, its execution, and its data flow."""
+"""Create the records of one run: an operation, its execution, and its data flow."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ _NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s",
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Resolver of an application's tables and paths to keys, and of the application itself if YARN runs it."""
+    """Converts the names of an application's tables and paths to keys, and also the application itself if it runs on
+    YARN.
+    """
 
     source: Source
     estate: Estate
@@ -74,14 +76,15 @@ class Names:
                 return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
 
     def _in_database(self, end: End) -> Key:
-        """Return the key of a table in a database. If the database's address is known, OpenLineage's events give the table
-        the same key."""
+        """Return the key of a table in a database. If the database's address is known, this is the same key as in
+        OpenLineage's events.
+        """
         known = {each.name: each.database for each in self.application.jdbc_catalogs}
         database = database_of(end.url) if end.url else known.get(end.database, Database())
         if not database.namespace:
             return dataset_key(self.estate.serving(JDBC, "jdbc"), "", end.readable)
         told = [each for each in self.estate.sources if each.type == SDK]
-        # With a source that is not configured, the key is granted even if no event has mentioned the table.
+        # If the source is marked as not configured, the table becomes a placeholder if no event has mentioned it.
         owner = (
             replace(told[0], configured=False)
             if len(told) == 1
@@ -112,7 +115,7 @@ def _of_plan(conditions: Conditions) -> Attributes:
 
 
 def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
-    # It is unknown here whether other systems fold the case of their names.
+    # Other systems may or may not ignore the case of names, so the case is kept.
     return Key(kind, identify(source.id, name), source, bounded(name, 1000), tree_path(name))
 
 
@@ -123,9 +126,9 @@ def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
 class Occurrence:
     """One execution: the identity of its operation, and its outcome.
 
-    ``operation_text`` and, if ``by_ends``, the inputs and outputs identify the operation. ``flows`` tells whether the
-    execution got far enough for data to flow. ``covers`` tells whether its plan has been seen; if not, any other record of
-    the operation takes precedence.
+    ``operation_text`` and, if ``by_ends``, the inputs and outputs identify the operation. ``flows`` is true if the
+    execution got far enough for data to flow. ``covers`` is true if its plan has been seen; if not, any other record
+    of the operation takes precedence.
     """
 
     operation_text: str
@@ -147,9 +150,9 @@ class Occurrence:
 
 
 def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
-    """Yield the records of a run: the operation and its execution; if the run succeeded, also coverage and relations.
+    """Yield the records of a run: the operation and its execution and, if the run succeeded, coverage and relations.
 
-    Without ``reads``, a run that writes nothing yields nothing.
+    Without ``reads``, nothing is yielded for a run that writes nothing.
     """
     root, app = run.root, run.application
     started = next((each.started for each in run.members if each.started), None)
@@ -168,7 +171,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
         original_name=f"{app.id or app.log}-exec.{started.started_ms or root.id}",
         started_ms=started.started_ms,
         ended_ms=root.ended_ms,
-        # A run that never ended is dated by its start, so that an end found later takes precedence.
+        # A run that never ended gets the time of its start, so that an end found later takes precedence.
         as_of_ms=(0 if run.over else root.ended_ms) or started.started_ms or app.known_ms,
         status=status,
         flows=status == SUCCEEDED,
@@ -183,7 +186,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
 def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
     app = names.application
     effect = names.queries.told(effect)
-    # Keyed by identity, because one table may be spelled in two ways.
+    # Keyed by identity, because the name of a table may be spelled in two ways.
     inputs = {key.identity: (key, end.readable) for end in effect.inputs for key in (names.key(end),)}
     outputs = {key.identity: (key, end.readable) for end in effect.outputs for key in (names.key(end),)}
     ends = (*inputs, *outputs) if occurrence.by_ends else ()
@@ -195,7 +198,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
     run_as = names.application_key()
     operation = Operation(
         key,
-        # Without a plan, the record is dated before every real time, but still in order.
+        # Without a plan, the record gets a time before every real time. These times keep their order.
         occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000,
         {
             "internalType": "spark_operation",
@@ -244,10 +247,11 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
 
 
 def _whole(occurrence: Occurrence, effect: Effect) -> bool:
-    """Whether all written columns are known and, if runs of the operation may differ in their ends, all ends.
+    """Whether all written columns are known and, if runs of the operation may differ in their inputs and outputs, all
+    inputs and outputs.
 
     The text of a plan may be complete in one run and cut in the next, and a stream may have shown a source only to an
-    earlier run. Items that a later run does not show are then not gone.
+    earlier run. In these cases, items that a later run does not show still exist.
     """
     return effect.columns_complete and (occurrence.by_ends or effect.complete)
 
@@ -260,8 +264,8 @@ def _read(inputs: tuple[Key, ...], effect: Effect, names: Names) -> tuple[Flow, 
 
 
 def _written(outputs: tuple[Key, ...], effect: Effect, *, read: bool) -> tuple[Flow, ...]:
-    # Mark the flow to the output itself as incomplete if not all columns are known, or if inputs are missing and none is
-    # known.
+    # Mark the flow to the output itself as incomplete if not all columns are known, or if inputs are missing and none
+    # are known.
     known = effect.columns_complete and (effect.complete or read)
     incomplete: Attributes = {} if known else {"incomplete": True}
     return tuple(Flow(key, incomplete) for key in outputs)

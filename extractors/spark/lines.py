@@ -1,4 +1,4 @@
-"""The lines of an event log, in any form and codec, each with the position from which it can be read again."""
+"""Read the lines of an event log, in any form and codec, each with the position from which it can be read again."""
 
 from __future__ import annotations
 
@@ -25,20 +25,23 @@ from extractors.spark.forms import IN_PROGRESS, Part
 from extractors.spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
-"""Number of bytes at the start of a part that distinguish it from another part of the same name."""
+"""Number of bytes at the beginning of a part that distinguish it from other parts of the same name."""
 TAIL_BYTES: Final = 4 << 10
-"""Number of bytes before the end of the last read that must be unchanged."""
+"""Number of bytes before the end of the last read that must be unchanged if reading is to continue there."""
 
 
 MAX_CPU_S: Final = 60.0
-"""CPU limit for one read of a log: a hundred times the cost of reading as many bytes of events."""
+"""Maximum CPU time for one read of a log. It is a hundred times the cost of reading as many bytes of events."""
 OUT_BYTES_FREE: Final = 256 << 20
 MAX_RATIO: Final = 1_000
-"""Maximum number of decompressed bytes per byte of a log, beyond the first `OUT_BYTES_FREE`. Event logs reach 10 to 50; the
-formats allow 1,032 (gzip) and 32,768 (zstandard)."""
+"""Maximum ratio of decompressed bytes to the bytes of a log, beyond the first `OUT_BYTES_FREE` bytes. Event logs reach
+10 to 50; the formats allow 1,032 (gzip) and 32,768 (zstandard).
+"""
 LEAST_LINE_BYTES: Final = 32
 LINES_FREE: Final = 100_000
-"""Number of lines after which a log is given up if they are shorter than `LEAST_LINE_BYTES` on average, as no event is."""
+"""Number of lines after which a log is abandoned if its lines are shorter than `LEAST_LINE_BYTES` on average, because
+no event is that short.
+"""
 _LINES_A_LOOK: Final = 4_096
 _NEWLINE = ord("\n")
 _NULS = re.compile(rb"\0+")
@@ -55,9 +58,11 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. ``offset`` is a file offset at or before its start (the block's, in a compressed file).
+    """One line. ``offset`` is the file offset of its beginning or, in a compressed file, of the block with its
+    beginning.
 
-    ``too_long`` is set, and ``data`` empty, for a line over the limit; ``whole`` is False for one without a newline.
+    For a line over the limit, ``too_long`` is true and ``data`` is empty. ``whole`` is False for a line without a
+    newline.
     """
 
     mark: Mark
@@ -72,16 +77,16 @@ class Line:
 
 
 class LogLines:
-    """Reader of the lines of some parts, from a mark on. It can be iterated once.
+    """Reads the lines of some parts, from a mark on. It can be iterated once.
 
-    After iterating, ``mark`` is the position from which to resume (``skipping``: within a line that is too long),
-    ``at_end`` tells whether everything requested has been read, ``damages`` are the unreadable positions (in a ``finished``
-    log also an end within a block), and ``holes`` are the NULs before lines, as path, offset and count. ``beyond`` is the
-    reason if reading was given up because the log is not worth its cost, else "". ``out_bytes`` counts decompressed bytes,
-    including those of earlier reads.
+    After iteration, ``mark`` is the position from which to resume; ``skipping`` is true if that is within a line that
+    is too long. ``at_end`` is true if everything requested has been read. ``damages`` are the unreadable positions,
+    which in a ``finished`` log include an end within a block. ``holes`` are the NULs before lines, as (path, offset,
+    count). ``beyond`` is the reason why reading was abandoned if the log is not worth its cost, else "". ``out_bytes``
+    counts decompressed bytes, including those of earlier reads.
 
-    At least ``max_bytes`` are read if available, and at least as many as had to be decompressed again, because a codec that
-    cannot be entered in the middle is read in growing steps.
+    At least ``max_bytes`` are read, if available, and at least as many bytes as had to be decompressed again. A codec
+    in which reading cannot start in the middle is therefore read in growing steps.
     """
 
     def __init__(
@@ -157,7 +162,7 @@ class LogLines:
                     self.damages.append((part.path, damage))
             self.has_rest = begun.bytes > 0
             if rest and begun.bytes:
-                # The mark stays before this line, so the whole line is read again if the file grows.
+                # The mark stays before this line, so that the whole line is read again if the file grows.
                 yield Line(self.mark, part.path, b"".join(begun.held), whole=False)
 
     def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
@@ -203,8 +208,9 @@ class LogLines:
                 begun.clear()
 
     def _behind_nuls(self, part: Part, piece: Piece, start: int, begun: _Begun) -> int:
-        """Skip the NULs at ``start``, add them to ``holes``, and return the position after them. They may have begun in an
-        earlier piece. Within a line, return ``start``."""
+        """Skip the NULs at ``start``, add them to ``holes``, and return the position after them. The NULs may have
+        begun in an earlier piece. Within a line, nothing is skipped.
+        """
         if begun.bytes or self.skipping or start >= len(piece.data):
             return start
         if nuls := _NULS.match(piece.data, start):
@@ -234,7 +240,7 @@ class LogLines:
 
 
 def _behind(start: Mark, piece: Piece) -> Piece | None:
-    """Return the rest of a piece after the mark where reading started; None if the piece ends before the mark."""
+    """Return the rest of a piece after the mark at which reading started; None if the piece ends before the mark."""
     if piece.restart != start.restart or piece.before >= start.skip:
         return piece
     passed = start.skip - piece.before
@@ -262,7 +268,9 @@ class _Begun:
 def lines_at(
     place: Place, parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
 ) -> Iterator[Line]:
-    """Yield the lines at these marks, decompressing each frame once. A mark in a part that no longer exists is skipped."""
+    """Yield the lines at these marks, decompressing each frame only once. Marks in parts that no longer exist are
+    skipped.
+    """
     order = {part.name: number for number, part in enumerate(parts)}
     wanted = sorted(set(marks), key=lambda mark: (order.get(mark.part, -1), mark.restart, mark.skip))
     groups: dict[tuple[str, int], list[Mark]] = {}
@@ -288,14 +296,16 @@ def lines_at(
 
 
 def all_lines(place: Place, part: Part, max_line_bytes: int) -> Iterator[Line]:
-    """Yield the lines of one part, from its beginning."""
+    """Yield all lines of one part."""
     yield from LogLines(
         place, (part,), None, last_line=True, max_line_bytes=max_line_bytes, max_bytes=part.size << 10
     )
 
 
 def open_part(place: Place, part: Part) -> BinaryIO:
-    """Open a part's file, even if ``.inprogress`` was removed from its name since it was planned. Raises `FileWentAway`."""
+    """Open a part's file, even if ``.inprogress`` has been removed from its name since planning. Raises
+    `FileWentAway`.
+    """
     for path in (part.path, part.path.removesuffix(IN_PROGRESS)):
         try:
             return place.open(path)
@@ -307,18 +317,20 @@ def open_part(place: Place, part: Part) -> BinaryIO:
 
 
 def head_of(place: Place, part: Part, count: int) -> str:
-    """Return the hash of the part's first ``count`` bytes; a shorter part has another hash."""
+    """Return the hash of the part's first ``count`` bytes. If the part is shorter, the hash differs."""
     with open_part(place, part) as raw:
         return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
 
 
 def tail_of(place: Place, part: Part, end: int) -> str:
-    """Return the hash of up to `TAIL_BYTES` before ``end``; a shorter part has another hash."""
+    """Return the hash of up to `TAIL_BYTES` before ``end``. If the part is shorter, the hash differs."""
     with open_part(place, part) as raw:
         raw.seek(max(0, end - TAIL_BYTES))
         return hashlib.blake2b(raw.read(min(end, TAIL_BYTES)), digest_size=16).hexdigest()
 
 
 def enters_anywhere(codec: str) -> bool:
-    """Whether reading can resume near the position where it ended, without decompressing everything before that again."""
+    """Whether reading can resume near the position at which it ended, without decompressing everything before that
+    again.
+    """
     return codec not in (ZSTD, GZIP)

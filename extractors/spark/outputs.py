@@ -1,4 +1,6 @@
-"""Outputs of a run: the targets of its commands under their full names, which all its executions together show."""
+"""Find the outputs of a run: the targets of its commands under their full names, which only all its executions
+together show.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from navlin.model.keys import split_location
 def outputs_of(
     writes: list[tuple[Execution, Write]], catalogs: Callable[[str], frozenset[str]]
 ) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
-    """Return the outputs, (table, path of its files) pairs, and (execution id, end as printed) → output."""
+    """Return the outputs; (table, path of its files) pairs; and (execution id, target as printed) → output."""
     ends = {
         (execution.id, write.end): _end(execution, write, writes, catalogs) for execution, write in writes
     }
@@ -26,7 +28,7 @@ def outputs_of(
         end = ends[execution.id, write.end]
         if end is not None and end.kind is not EndKind.PATH and write.path:
             stored[end, without_partitions(write.path)] = None
-    # A statement that creates a table leaves the writing to a separate execution, which knows only the path.
+    # A statement that creates a table may leave the writing to a separate execution, which only knows the path.
     creators = {execution.id for execution, write in writes if write.operation == CREATE_AS_SELECT}
     created = {
         end
@@ -54,10 +56,10 @@ def _end(
 ) -> End | None:
     """Return the target of a command under its full name; None if it is uncertain.
 
-    Some commands print only part of the name: without the database, which is the session's current one (`saveAsTable`);
-    without the catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, while a table is being created. The
-    rest comes from other executions of the run, the catalogue's events and the application's settings. If they do not show
-    it, only the path is certain.
+    Some commands print only part of the name. The database may be missing, if it is the session's current one
+    (`saveAsTable`), or the catalogue (CREATE TABLE … AS prints only the catalogue's class). While a table is being
+    created, the whole name may be missing. The missing parts are taken from other executions of the run, catalogue
+    events and the application's settings. If these do not show them, only the path is certain.
     """
     end = write.end
     creating = [
@@ -98,14 +100,15 @@ def _end(
 
 
 _SESSION: Final = re.compile(r"(?:Session|Delta|Unity)Catalog|V2SessionCatalog\(spark_catalog\)")
-"""Catalogues that replace Spark's own, whatever the settings."""
+"""Catalogues that replace Spark's own catalogue, whatever the settings are."""
 
 
 def _in_catalog(
     end: End, catalog: str, names: frozenset[str], writes: list[tuple[Execution, Write]]
 ) -> End | None:
-    """Return a table whose catalogue is printed only as a class: as another execution names it, or in the only catalogue of
-    this class; None if both are uncertain."""
+    """Return a table whose catalogue is printed only as a class. The table is named as in another execution or,
+    failing that, placed in the only catalogue of this class. Return None if both are uncertain.
+    """
     whole = {
         other.end
         for _, other in writes
@@ -120,7 +123,7 @@ def _in_catalog(
 
 
 def _as_output(end: End, outputs: tuple[End, ...]) -> End:
-    """Return the output for an end; the output may be named with its file system, the end without."""
+    """Return the output for a target. The output may be named with its file system although the target is not."""
     if end in outputs:
         return end
     path = split_location(end.name)[2]
@@ -128,8 +131,9 @@ def _as_output(end: End, outputs: tuple[End, ...]) -> End:
 
 
 def _qualified(ends: Iterable[End]) -> Iterator[End]:
-    """Yield the ends without paths that also occur with their file system, because a directory command and the execution
-    below it print both forms."""
+    """Yield the targets, except paths without a file system that also occur with one. A directory command and the
+    execution below it print both forms.
+    """
     ends = list(ends)
     full = {
         split_location(end.name)[2]

@@ -1,4 +1,4 @@
-"""Sub-operations of an operation: one per written column, and one for control flow that all columns share."""
+"""Create the sub-operations of an operation: one per written column, and one for control flow that all columns share."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from navlin.model.redaction import bounded
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Maximum number of control relations of one write; beyond it, those common to all written columns are stated only once."""
+"""Maximum number of control relations of one write. Beyond it, control relations common to all written columns are
+stated only once.
+"""
 
 
 def only_control(effect: Effect) -> frozenset[End]:
-    """Return the inputs that are only control flow, because they certainly give no value to any written column."""
+    """Return the inputs that are only control flow, because they certainly provide no values for written columns."""
     flows = [flow for output in effect.columns for flow in output.flows]
     if not flows or not effect.columns_complete or any(_counts(flow) for flow in flows):
         return frozenset()
@@ -37,7 +39,7 @@ def only_control(effect: Effect) -> frozenset[End]:
 
 
 def _counts(flow: ColumnFlow) -> bool:
-    """Whether a column depends on whole rows, as a count does, or is computed by a program."""
+    """Whether a column depends on whole rows, like a count, or is computed by a program."""
     return flow.opaque or (flow.kind is Kind.AGGREGATION and not flow.data)
 
 
@@ -49,7 +51,7 @@ def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key]) -> It
 
 
 class _Parts:
-    """Factory of sub-operations that makes each key once, because the same columns flow into many others."""
+    """Creates sub-operations. Each key is created only once, because the same columns flow into many other columns."""
 
     def __init__(self, operation: Key, key_of: Callable[[End], Key]) -> None:
         self._operation = operation
@@ -65,7 +67,7 @@ class _Parts:
             if above is None:
                 above = self._ends[end] = self._key_of(end)
             match end.kind:
-                # No source lists the columns of paths and topics, and the names of these columns keep their case.
+                # No source lists the columns of paths and topics, so the names of these columns keep their case.
                 case EndKind.PATH | EndKind.TOPIC:
                     key = path_column_key(above, column.name)
                 case EndKind.JDBC | EndKind.QUERY:
@@ -90,7 +92,7 @@ class _Parts:
             sub_operation_key(self._operation, written.identity, name=bounded(flow.output, 1000)),
             {
                 **_shared("PROJECTION", (*flow.data, *control), [f"{end.readable}.{flow.output}"]),
-                # A query's text does not show whether a column passes unchanged.
+                # The text of a query does not show whether a column passes unchanged.
                 "transformation": None if flow.parsed and flow.kind is Kind.IDENTITY else flow.kind.value,
                 "expression": bounded(flow.expression, MAX_EXPRESSION_BYTES),
                 "inferred": flow.inferred or None,
@@ -119,7 +121,7 @@ class _Parts:
     def _flows(
         self, sources: Iterable[SourceColumn], kind: RelationType, flags: Attributes | None = None
     ) -> list[Flow]:
-        # Keyed by identity, because one column may be spelled in two ways.
+        # Keyed by identity, because the name of a column may be spelled in two ways.
         keys = {key.identity: key for key in map(self._column, sources)}
         return [Flow(key, flags or {}, kind) for key in keys.values()]
 

@@ -1,4 +1,4 @@
-"""File systems with event logs, local or HDFS, with only the two operations that reading logs needs."""
+"""File systems with event logs: local or HDFS. They have only the two operations that reading logs requires."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ BUFFER_BYTES: Final = 256 << 10
 
 
 class Entry(NamedTuple):
-    """A file or directory in a listing, opened or listed by ``path``. ``held`` tells whether the file system knows that the
-    file is being written; the file is then not stale, whatever its time. ``ctime_ns`` is the time of the last change of any
-    kind, by a clock that the file's writer cannot set back; 0 if there is none."""
+    """A file or directory in a listing, to be opened or listed by ``path``. ``held`` is true if the file system knows
+    that the file is being written; the file is then not stale, whatever its time. ``ctime_ns`` is the time of the last
+    change of any kind, by a clock that the file's writer cannot set back; 0 if there is none.
+    """
 
     name: str
     path: str
@@ -34,11 +35,11 @@ class Place(Protocol):
     FileNotFoundError."""
 
     def entries(self, directory: str) -> list[Entry]:
-        """List a directory's current entries, ordered by name, without hidden ones."""
+        """Return a directory's current entries, ordered by name, without hidden ones."""
         ...
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file for reading at any offset; it is at least as long as it was when listed."""
+        """Open a file for reading at any offset. It is at least as long as when it was listed."""
         ...
 
 
@@ -89,7 +90,7 @@ class HdfsPlace:
         statuses = [
             each for each in client.list(self._path(directory)) if not is_hidden(each.path.rpartition("/")[2])
         ]
-        # The NameNode does not know the flushed length of a file being written; its DataNode does.
+        # The NameNode does not know the flushed length of a file that is being written, but a DataNode does.
         held = [each.path for each in statuses if each.under_construction]
         lengths = dict(zip(held, client.lengths(held), strict=True))
         return [
@@ -113,7 +114,9 @@ class HdfsPlace:
 
 
 def split_url(url: str) -> tuple[str, str]:
-    """Split an ``hdfs:`` URL before its path, which Hadoop does not escape. Raises ValueError without an authority."""
+    """Split an ``hdfs:`` URL into authority and path. The path is used as it is, because Hadoop does not escape it.
+    Raises ValueError if there is no authority.
+    """
     authority, slash, path = url.removeprefix(SCHEME).partition("/")
     if not authority:
         raise ValueError(f"{url}: name the nameservice, or the NameNode and its port: hdfs://ns1/path")

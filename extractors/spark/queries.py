@@ -1,8 +1,8 @@
-"""Queries that a run sent to a database, parsed by `navlin.sql`: the tables that they read, and the sources of their
-columns.
+"""Parse the queries that a run sent to a database, with `navlin.sql`, for the tables that they read and the sources of
+their columns.
 
-In a plan, a query is an end, as a table is. It is replaced here with the query's tables and columns, marked `parsed`. If
-the text cannot be parsed, the operation is incomplete.
+In a plan, a query is an input, like a table. Here it is replaced with the tables and columns in the query's text,
+marked `parsed`. If the text cannot be parsed, the operation is incomplete.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from navlin.sql.reading import SourceColumn as NamedColumn
 
 MAX_CHARS: Final = 65_536
 CPU_S: Final = 2
-"""Limits for the text of one query: its length, and the CPU time for parsing it."""
+"""Maximum number of characters in one query (`MAX_CHARS`), and of CPU seconds for parsing it."""
 _DIALECTS: Final = ("postgres", "oracle", "tsql", "snowflake")
 _QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
 
@@ -45,7 +45,7 @@ class _Read:
 
 @dataclass(slots=True)
 class Queries:
-    """Parser of queries, which parses each text once. It must be closed."""
+    """Parses queries, each text only once. It must be closed."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_CHARS, CPU_S))
     _known: dict[str, Made | None] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Queries:
         self._reader.close()
 
     def told(self, effect: Effect) -> Effect:
-        """Return the effect with its queries replaced by the tables and columns that they read."""
+        """Return the effect with queries replaced by the tables and columns that they read."""
         columns = [
             each for output in effect.columns for flow in output.flows for each in (*flow.data, *flow.control)
         ]
@@ -76,7 +76,7 @@ class Queries:
             return None
         columns = {ROWS: _column((), _sources(end, made.control))}
         if made.whole:
-            # Columns of a query pushed down by Spark are identified by position, those of any other query by name.
+            # Columns of a query pushed down by Spark are identified by position, columns of other queries by name.
             keys = names if not end.database else [str(place) for place in range(len(made.columns))]
             for name, column in zip(keys, made.columns, strict=False):
                 data, control = _sources(end, column.data), _sources(end, column.control)

@@ -1,7 +1,7 @@
-"""Missing parts of a rolling log, found by their numbers.
+"""Find missing parts of a rolling log by their numbers.
 
-Spark numbers the parts of a rolling log from 1. Its history server replaces all parts up to a number with a ``.compact``
-part, which keeps the events of executions that were open then and drops all others.
+Spark numbers the parts of a rolling log from 1. Spark's history server replaces all parts up to a number with a
+``.compact`` part. It keeps the events of executions that were still open, and drops all other events.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def is_compact(part: str) -> bool:
 class Entry:
     """The position from which to resume a rolling log if the part at the mark no longer exists.
 
-    ``anew`` tells whether that is the start of a compacted part. A compacted part begins with the application's own events,
-    so the earlier state is replaced.
+    ``anew`` is true if that is the start of a compacted part. A compacted part begins with the application's own
+    events, so the earlier state is replaced.
     """
 
     mark: Mark
@@ -44,8 +44,9 @@ class Entry:
 
 
 def entry_behind(mark: Mark, parts: tuple[Part, ...]) -> Entry | None:
-    """Return the position from which to resume; None if the part at the mark exists, or if the log must be read from its
-    beginning."""
+    """Return the position from which to resume. Return None if the part at the mark exists, or if the log must be read
+    from its beginning.
+    """
     number = number_of(mark.part)
     if not number or any(part.name == mark.part for part in parts):
         return None
@@ -64,9 +65,8 @@ def _stands_for(part: Part, number: int) -> bool:
 def lost_parts(
     missing: Iterable[Range], passed: Range, seen: Mapping[str, int], mark: Mark | None
 ) -> Iterator[str]:
-    """Yield a message for each range of missing parts whose numbers are in the range ``passed``. All ranges are inclusive.
-
-    ``seen`` maps the names of parts to the sizes that they had last. Everything before ``mark`` was read.
+    """Yield a message for each range of missing parts whose numbers are in the range ``passed``. All ranges are
+    inclusive. ``seen`` maps names of parts to their last known sizes. Everything before ``mark`` has been read.
     """
     for first, last in missing:
         first, last = max(first, passed[0]), min(last, passed[1])

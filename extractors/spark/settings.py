@@ -9,8 +9,9 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class PlanSetting:
-    """A setting of Spark jobs. ``wanted`` is a value that keeps plans complete, ``default`` is Spark's own, and ``loses``
-    describes the information that is lost with any other value."""
+    """A setting of Spark jobs. ``wanted`` is a value that keeps plans complete, ``default`` is Spark's default, and
+    ``loses`` describes the information that is lost with other values.
+    """
 
     name: str
     wanted: str
@@ -45,7 +46,8 @@ PLAN_SETTINGS: Final = (
 
 def advice(log: str, properties: Mapping[str, Any]) -> Iterator[str]:
     """Yield a message for each setting that an application should change. ``properties`` are the application's Spark
-    properties."""
+    properties.
+    """
     for setting in PLAN_SETTINGS:
         value = str(properties.get(setting.name) or setting.default)
         low = value.isdigit() and setting.wanted.isdigit() and int(value) < int(setting.wanted)

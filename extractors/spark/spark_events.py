@@ -1,9 +1,9 @@
-"""Spark's event logs: the reads, writes and outcome of each SQL execution of each application.
+"""Extractor for Spark's event logs: the reads, writes and outcome of each SQL execution of each application.
 
-No code runs in the customer's jobs. The log that Spark writes for its history server is followed while it grows, and
-reading resumes at the last position. Every execution that has ended becomes an operation (a distinct plan within an
-application's name) and the operation's execution; a successful one adds the data flow. Logs may have any form or codec, see
-`extractors.spark.forms` and `extractors.spark.codecs`; their content shows which codec it is.
+No code runs in users' jobs. The log that Spark writes for its history server is followed while it grows, and each read
+resumes at the last position. Every execution that has ended becomes an operation (a distinct plan within an
+application's name) and an execution of that operation. A successful execution also gives data flow. Logs may have any
+form or codec; see `extractors.spark.forms` and `extractors.spark.codecs`. The codec is recognized by a log's content.
 """
 
 from __future__ import annotations
@@ -55,32 +55,33 @@ from navlin.model.source import Estate, Source
 
 SPLIT_BYTES: Final = 64 << 20
 CHECKED_BYTES: Final = 4 << 20
-"""Number of bytes at the start of a log that `navlin check` reads."""
+"""Number of bytes at the beginning of a log that `navlin check` reads."""
 MAX_REJECTS: Final = 20
-"""Maximum number of individual rejects in one read of a log; one more reject counts the rest."""
+"""Maximum number of individual rejects in one read of a log. One more reject counts the rest."""
 DECOMPRESS_BYTES_A_MS: Final = 50_000
-"""Decompressed bytes of an unfinished frame per ms of pause before the next read. A frame that is still being written must
-be decompressed from its start each time, so a large one is read less often. The value is a tenth of the decompression
-speed, which limits the CPU use to a tenth of one core."""
+"""Pause before the next read of an unfinished frame: decompressed bytes per ms of pause. A frame that is still being
+written must be decompressed from its start each time, so a large frame is read less often. The value is a tenth of the
+decompression speed, which limits the CPU use to a tenth of one core.
+"""
 BEYOND_MS: Final = 3_600_000
-"""Pause before a growing log that was given up is read again, see `extractors.spark.lines`."""
+"""Pause before a growing log that was abandoned is read again; see `extractors.spark.lines`."""
 FORGET_MS: Final = 7 * 86_400_000
 MAX_STATE_BYTES: Final = 4 << 20
 """Maximum size of the open executions and streams of one log, as JSON."""
 ALL_STATE_BYTES: Final = 64 << 20
-"""Maximum size of the open executions and streams of all logs together, which have equal shares."""
+"""Maximum size of the open executions and streams of all logs together. Each log has an equal share."""
 DOWNLOAD_MS: Final = 60_000
-"""Time since the last change during which a zip archive without its end may still be downloading."""
+"""Maximum time since the last change for which a zip archive without its end may still be downloading."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogSplit(Split):
     """The section of one log to read: from ``mark`` to the sizes that ``parts`` had when the split was planned.
 
-    ``state`` is the application's state at ``mark``. ``over`` tells whether nothing more will be written. ``missing`` are
-    ranges of missing part numbers; ``sizes`` maps the names of a rolling log's parts to their earlier sizes. ``archive`` is
-    the zip archive that contains the log, ``further`` are the logs in the archive still to be read. ``state_bytes`` limits
-    the size of the state to save.
+    ``state`` is the application's state at ``mark``. ``over`` is true if nothing more will be written. ``missing`` are
+    ranges of missing part numbers; ``sizes`` maps the names of a rolling log's parts to their earlier sizes.
+    ``archive`` is the zip archive that contains the log; ``further`` are the logs in the archive that are still to be
+    read. ``state_bytes`` limits the size of the state to save.
     """
 
     log: str
@@ -120,23 +121,24 @@ class SparkEvents(Extractor):
     ``spark.eventLog.dir``).
 
     On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it, ``namenodes``
-    (``host:port`` of each) make the URL's nameservice an HA pair. ``hadoop_user`` reads without Kerberos, ``principal``
-    with ``keytab`` (or a ticket cache) with Kerberos. ``java_options`` are passed to Hadoop's client. ``metastore`` is the
-    authority of the metastore for applications without ``hive.metastore.uris``; "" means the only configured one. ``yarn``
-    is the ResourceManager's address, needed if several are configured. ``reads`` tells whether to keep executions that
-    write nothing, which show the readers of a table. A log ``.inprogress`` that has not changed for ``stale_after_s``
-    seconds counts as abandoned by its driver. A line longer than ``max_line_bytes`` is skipped and counted.
+    (``host:port`` of each) make the URL's nameservice an HA pair. ``hadoop_user`` is the user without Kerberos; with
+    Kerberos, ``principal`` is used with ``keytab`` or a ticket cache. ``java_options`` are passed to Hadoop's client.
+    ``metastore`` is the authority of the metastore for applications without ``hive.metastore.uris``; "" means the only
+    configured one. ``yarn`` is the ResourceManager's address, needed if several are configured. ``reads`` is true to
+    keep executions that write nothing, which show who reads a table. A log ``.inprogress`` that has not changed for
+    ``stale_after_s`` seconds counts as abandoned by its driver. A line longer than ``max_line_bytes`` is skipped and
+    counted.
     """
 
     source: Source
     estate: Estate
-    # Each log has its own position, and is recognised by its path and first bytes. A log that the user may not read has
-    # none.
+    # Each log has its own position, and is recognized by its path and first bytes. A log that the user may not read
+    # has no position.
     directory: str = keeps_positions()
     metastore: str = ""
     yarn: str = ""
     reads: bool = True
-    # Each plan checks again whether a log is stale. Records read from a stale log stay valid until it grows.
+    # Each plan checks again whether a log is stale. Records read from a stale log stay valid until the log grows.
     stale_after_s: int = keeps_positions(86_400)
     max_line_bytes: int = 64 << 20
     hadoop_configuration_directory: str = keeps_positions("")
@@ -147,17 +149,17 @@ class SparkEvents(Extractor):
     java_options: tuple[str, ...] = keeps_positions(())
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield invalid settings that types do not detect, as (setting, text)."""
+        """Yield problems that the types do not catch, as (setting, message)."""
         if self.keytab and not self.principal:
             yield "keytab", "keytab needs a principal"
 
     def directories(self) -> tuple[str, ...]:
-        """Return the directories that can be watched; none on HDFS, which is polled."""
+        """Return the directories that can be watched. There are none on HDFS, which is polled."""
         return (self.path,) if isinstance(self.place, LocalPlace) else ()
 
     @property
     def place(self) -> Place:
-        """The file system of the logs. Raises ValueError for an unsupported one."""
+        """File system of the logs. Raises ValueError for an unsupported file system."""
         if not self.path.startswith(SCHEME):
             return LocalPlace(self.path)
         url, _ = split_url(self.path)
@@ -175,7 +177,7 @@ class SparkEvents(Extractor):
 
     @property
     def path(self) -> str:
-        """The directory as a local path, or as a full HDFS URL. Raises ValueError for any other file system."""
+        """The directory as a local path or a full HDFS URL. Raises ValueError for any other file system."""
         if self.directory.startswith(SCHEME):
             return "".join(split_url(self.directory))
         if "://" not in self.directory and not self.directory.startswith("file:"):
@@ -189,8 +191,8 @@ class SparkEvents(Extractor):
 
     @property
     def local(self) -> bool:
-        # Logs are local files, or are read by Hadoop's client, a Java child process with this machine's jars and
-        # configuration.
+        # Logs are local files, or are read by Hadoop's client, a Java child process that needs the jars and
+        # configuration of this machine.
         return True
 
     def check(self) -> Iterator[str]:
@@ -206,7 +208,7 @@ class SparkEvents(Extractor):
             yield from advice(newest.name, properties) if properties is not None else ()
 
     def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
-        """Return the Spark properties of a log's application; None if the log's beginning does not have them."""
+        """Return the Spark properties of a log's application; None if the beginning of the log does not have them."""
         lines = LogLines(
             self.place,
             log.parts or (),
@@ -305,8 +307,9 @@ class SparkEvents(Extractor):
             yield from self._of_archive(split)
 
     def _of_archive(self, split: LogSplit) -> Iterator[Record]:
-        """Yield a split for the first log in a zip archive, with the other logs as ``further``; for an unreadable archive,
-        yield a reject and a position. All logs count as finished, because archives do not grow."""
+        """Yield a split for the first log in a zip archive, with the remaining logs as ``further``. For an unreadable
+        archive, yield a reject and a position instead. All logs count as finished, because archives do not grow.
+        """
         [part] = split.parts
         try:
             logs = ArchivePlace(self.place, part).logs()
@@ -324,8 +327,6 @@ class SparkEvents(Extractor):
 
 
 class _LogReading:
-    """One read of one log."""
-
     def __init__(self, extractor: SparkEvents, split: LogSplit, queries: Queries) -> None:
         self._place = ArchivePlace(extractor.place, split.archive) if split.archive else extractor.place
         self._queries = queries
@@ -335,7 +336,7 @@ class _LogReading:
         if goes_on and split.mark:
             self._read_up_to = number_of(split.mark.part)
         elif entry and split.mark:
-            # The rest of the part at the mark is gone, unless a compacted part has it.
+            # The rest of the part at the mark is lost, unless a compacted part contains it.
             goes_on, mark, self._read_up_to = not entry.anew, entry.mark, number_of(split.mark.part) - 1
         if not self._read_up_to and is_compact(split.parts[0].name):
             self._read_up_to = number_of(split.parts[0].name) - 1
@@ -352,7 +353,7 @@ class _LogReading:
             skipping=split.skipping and goes_on and mark == split.mark,
             last_line=split.over,
             max_line_bytes=extractor.max_line_bytes,
-            # A log in an archive can only be read from its start.
+            # A log in an archive can only be read from its beginning.
             max_bytes=max(SPLIT_BYTES, mark.restart) if split.archive and mark else SPLIT_BYTES,
             out_bytes=split.out_bytes if goes_on else 0,
             finished=split.finished,
@@ -386,7 +387,7 @@ class _LogReading:
             for run in self._state.over():
                 for record in self._of_run(run):
                     yield from self._counted(record)
-        # Executions and streams get one half each, so that neither crowds out the other.
+        # Executions and streams get half of the space each, so that neither displaces the other.
         most_bytes = self._split.state_bytes // 2
         for run in self._state.bound(most_bytes):
             for record in self._of_run(run):
@@ -405,7 +406,7 @@ class _LogReading:
         yield from self._done(over=over)
 
     def _lost(self) -> Iterator[str]:
-        """Yield a message for each loss of parts or executions before the current mark, once."""
+        """Yield a message, only once, for each loss of parts or executions before the current mark."""
         split, numbers = self._split, self._state.numbers
         last = number_of(self._lines.mark.part)
         if not last:
@@ -477,7 +478,7 @@ class _LogReading:
         )
 
     def _read_again(self, runs: list[Run]) -> Iterator[Record]:
-        """Read again the lines of runs that started before this read, in log order, and yield the records of these runs."""
+        """Read again the lines of runs that started before this read, in log order. Yield the records of these runs."""
         wanted = {mark for run in runs for mark in run.marks}
         members = {member.mark: member for run in runs for member in run.members}
         if not wanted:
@@ -497,7 +498,7 @@ class _LogReading:
                     case _:
                         pass
             except events.NotAnEvent:
-                continue  # rejected below, like all lines that are gone
+                continue  # rejected below, like all lines that no longer exist
         compacted = self._compacted(runs, wanted)
         for run in runs:
             for member in run.members:
@@ -519,8 +520,9 @@ class _LogReading:
                 yield from self._of_run(run)
 
     def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
-        """Return execution id → start, for starts in parts that were compacted since. The compacted part has them at
-        another position."""
+        """Return execution id → start, for starts in parts that have since been compacted. The compacted part contains
+        them at another position.
+        """
         part = self._split.parts[0]
         if not is_compact(part.name):
             return {}
@@ -541,12 +543,12 @@ class _LogReading:
 
     def _done(self, *, over: bool) -> Iterator[Record]:
         split, lines = self._split, self._lines
-        # A log not worth reading further waits until it has changed.
+        # A log that is not worth reading further waits until it has changed.
         at_end = lines.at_end or bool(lines.beyond)
         part = next(part for part in split.parts if part.name == lines.mark.part)
         head_bytes = 0 if split.archive else min(HEAD_BYTES, part.size)
         head = head_of(self._place, part, head_bytes)
-        # The parts of a log in an archive are read together, and again whenever the archive has changed.
+        # The parts of a log in an archive are read together, and read again whenever the archive has changed.
         tail_end = 0 if split.archive else part.size
         tail = tail_of(self._place, part, tail_end) if tail_end else ""
         state = self._state.saved()
@@ -558,7 +560,7 @@ class _LogReading:
             "head_bytes": head_bytes,
             "tail": tail,
             "tail_end": tail_end,
-            # A log not read to its end must not look complete.
+            # A log that was not read to its end must not look complete.
             "size": sum(part.size for part in split.parts) if at_end else -1,
             "mtime_ns": split.mtime_ns,
             "ctime_ns": split.ctime_ns,
@@ -608,19 +610,20 @@ def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
 
 
 def _archive_position(split: LogSplit, size: int) -> Position:
-    """Return the position of an archive, which is read as a whole, and again if it has changed."""
+    """Return the position of an archive, which is read as a whole, and read again if it has changed."""
     value = {"size": size, "mtime_ns": split.mtime_ns, "finished": split.finished}
     return Position(split.name, value | {"settled": True, "archive": True})
 
 
 def _closed_note(closed: Sequence[Closed]) -> str:
-    """Return a note that some logs cannot be read, with the reason for the first one; "" if there are none."""
+    """Return a note that some logs cannot be read, with the reason for the first of them; "" if there are none."""
     return f"{len(closed)} event logs cannot be read, such as {closed[0].reason}" if closed else ""
 
 
 def _is_the_same(place: Place, split: LogSplit) -> bool:
-    """Whether the part at the mark still exists, has the same first bytes, is not shorter, and has the same bytes before
-    the end of the last read."""
+    """Whether the part at the mark still exists, has the same first bytes, is not shorter, and has the same bytes
+    before the end of the last read.
+    """
     mark = split.mark
     part = next((part for part in split.parts if mark is not None and part.name == mark.part), None)
     if part is None or mark is None or part.size < max(mark.restart, split.head_bytes, split.tail_end):

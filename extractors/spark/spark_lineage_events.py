@@ -1,9 +1,10 @@
-"""Cloudera's Spark lineage log, which Spark writes for Navigator in CDH 5 to CDP: one JSON record per query.
+"""Extractor for Cloudera's Spark lineage log, which Spark writes for Navigator in CDH 5 to CDP: one JSON record per
+query.
 
-The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the driver's
-host, to ``spark_lineage_log_<application>-<random>.log`` in ``spark.lineage.log.dir``. The last line marks the
-application's end; a killed driver does not write it. A record names the tables and paths that a query read and wrote; for
-columns, it says only that they were touched. If Spark's own event log can be read, use only
+The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the
+driver's host, to ``spark_lineage_log_<application>-<random>.log`` in ``spark.lineage.log.dir``. The last line marks
+the application's end; a killed driver does not write that line. A record names the tables and paths that a query read
+and wrote, but not how columns were used. If Spark's own event log can be read, use only
 `extractors.spark.spark_events`, which gives more.
 """
 
@@ -34,17 +35,18 @@ from navlin.model.redaction import bounded, sample
 from navlin.model.source import METASTORES_NAMED, SPARK, Estate, Source, metastores_named
 
 _START = re.compile(rb'\{"(?:version|applicationID)"\s*:')
-"""The beginning of a record."""
+"""Beginning of a record."""
 SHOWN_CHARS = 80
 _KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
-"""Keys that only these records have. A line without any of these keys must not be shown to anyone."""
+"""Keys that only these records have. A line without any of these keys must not be shown."""
 FINE, NOT_SUPPORTED = "00", "01"
-"""Values of ``errorCode``: the lineage is complete; or the plan has aggregates, for which Spark 1.6's listener wrote no
-lineage."""
+"""Values of ``errorCode``. `FINE`: the lineage is complete. `NOT_SUPPORTED`: the plan has aggregates, for which Spark
+1.6's listener wrote no lineage.
+"""
 
 
 class NotARecord(ValueError):
-    """The line is not a query's record; the message says why."""
+    """A line is not the record of a query. The message is the reason."""
 
 
 @extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=3)
@@ -52,14 +54,14 @@ class NotARecord(ValueError):
 class SparkLineageEvents(LineLogs):
     """Extractor that follows the lineage logs on this host.
 
-    ``directory`` is one directory or several, which may be globs. ``metastore`` is the address of the metastore for records
-    that do not name one; ``yarn`` is the address of the YARN that ran the applications, needed if several are configured.
-    ``default_fs`` completes paths that do not name a host.
+    ``directory`` is one or several directories, which may be globs. ``metastore`` is the address of the metastore for
+    records that do not name one; ``yarn`` is the address of the YARN that ran the applications, needed if several are
+    configured. ``default_fs`` completes paths that do not name a host.
     """
 
     source: Source
     estate: Estate
-    # Each file has its own position, and is recognised by its content wherever it is.
+    # Each file has its own position and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/spark/lineage")
     pattern: str = keeps_positions("spark_lineage_log_*")
     metastore: str = ""
@@ -115,7 +117,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
     inputs, hidden = _ends(record.get("inputs"))
     outputs, unknown_outputs = _ends(record.get("outputs"))
     metastores = _metastores(record)
-    # An id belongs to one run; only the setting spark.lineage.app.name gives the application's name.
+    # An id belongs to one run. Only the setting spark.lineage.app.name gives the name of the application.
     name = given if application_id(given) is None else ""
     application = Application(run, name=name, user=_text(record, "user"), metastores=metastores)
     code = _text(record, "errorCode") or FINE
@@ -126,10 +128,10 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
         name=bounded(shown) or run,
         run=f"{run}-exec.{timestamp!s:.40}",
         original_name=f"{run}-exec.{timestamp!s:.40}",
-        # The listener is called when the query has ended.
+        # The listener is called after the end of the query.
         started_ms=instant(ended_ms - duration_ms),
         ended_ms=ended_ms,
-        # The newest record counts, so a record with an invalid time must not be the newest for ever.
+        # The newest record takes precedence, so a record with an invalid time must not be the newest forever.
         as_of_ms=ended_ms or written_ms,
         status=SUCCEEDED if succeeded else FAILED,
         flows=succeeded,
@@ -156,7 +158,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
 
 
 def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
-    """Split named sources into tables and paths, and names that are neither."""
+    """Split named sources into (tables and paths, names that are neither)."""
     ends: dict[End, None] = {}
     hidden: dict[str, None] = {}
     if value is not None and not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The flow through a micro-batch, once its scans can be matched to the stream's sources.
+"""Match the scans of a micro-batch to the stream's sources, to determine the flow through the batch.
 
 Nothing is guessed: a scan that may read either of two sources is assigned to neither, and its columns are incomplete.
 """
@@ -20,7 +20,7 @@ from navlin.model.redaction import redact
 
 MAX_COLUMNS: Final = 2_000
 MAX_SOURCES: Final = 20_000
-"""Maximum numbers of a stream's columns, and of the data and control sources of all its columns."""
+"""Maximum number of a stream's columns, and maximum number of data and control sources of all its columns."""
 MAX_EXPRESSION: Final = 1_000
 
 Flows = tuple[ColumnFlow, ...]
@@ -30,8 +30,8 @@ Flows = tuple[ColumnFlow, ...]
 class Batch:
     """The successful executions of one micro-batch, until its sources are known.
 
-    ``own`` are the columns that the batch hands to its sink, ``scans`` are the scans in the plan of these columns,
-    ``beside`` are the scans of the other executions. ``written`` maps an output to the columns that a function of the
+    ``own`` are the columns that the batch passes to its sink. ``scans`` are the scans in the plan of these columns,
+    and ``beside`` the scans of all other executions. ``written`` maps an output to the columns that a function of the
     program writes to it. ``named`` maps an end to the nameless scans that it represents.
     """
 
@@ -47,9 +47,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
-    """The information of a batch about its stream. ``columns`` maps an output (None: the sink) to the columns written to
-    it. ``matched`` are the descriptions of the sources that the batch reads; ``tables`` and ``places`` map descriptions to
-    the tables and paths of these sources. ``unknown`` are scans of unknown sources."""
+    """Information from a batch about its stream. ``columns`` maps an output (None: the sink) to the columns written to
+    it. ``matched`` are the descriptions of the sources that the batch reads. ``tables`` and ``places`` map
+    descriptions to the tables and paths of these sources. ``unknown`` are scans of unknown sources.
+    """
 
     columns: Mapping[End | None, Flows]
     inputs: tuple[End, ...]
@@ -60,8 +61,9 @@ class MatchedBatch:
 
 
 def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> MatchedBatch:
-    """Match the scans of a batch to the sources of its stream. ``before`` are the columns that earlier batches handed to
-    the sink."""
+    """Match the scans of a batch to the sources of its stream. ``before`` are the columns that earlier batches passed
+    to the sink.
+    """
     matching = _Matching(batch, {each.description: each for each in sources})
     own = tuple(matching.resolved(flow, None) for flow in batch.own)
     rows = {flow.output: flow for flow in own or before}
@@ -80,8 +82,6 @@ def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Fl
 
 
 class _Matching:
-    """Matching of a batch's scans to sources."""
-
     def __init__(self, batch: Batch, sources: Mapping[str, StreamSource]) -> None:
         self._batch = batch
         self._sources = sources
@@ -101,7 +101,7 @@ class _Matching:
             self.matched |= dict.fromkeys(self._left)
 
     def inputs(self) -> Iterator[End]:
-        """Yield the ends read in addition to the stream."""
+        """Yield the inputs that are read in addition to the stream's sources."""
         for scanned in dict.fromkeys((*self._batch.scans, *self._batch.beside)):
             match scanned.kind:
                 case Kind.TABLE if scanned.end is not None:
@@ -116,8 +116,9 @@ class _Matching:
                     pass
 
     def resolved(self, flow: ColumnFlow, rows: Mapping[str, ColumnFlow] | None) -> ColumnFlow:
-        """Return a column with its scans replaced by the ends of the sources. ``rows`` maps names to the columns of the
-        batch, if the column is written by a function that was given the batch; otherwise it is None."""
+        """Return a column with its scans replaced by the inputs that they read. ``rows`` maps names to columns of the
+        batch if the column is written by a function that received the batch; otherwise it is None.
+        """
         data: dict[SourceColumn, None] = {}
         control: dict[SourceColumn, None] = {}
         doubt, kinds = Doubt.NONE, [flow.kind]
@@ -143,7 +144,7 @@ class _Matching:
         )
 
     def _columns(self, source: SourceColumn, rows: Mapping[str, ColumnFlow] | None) -> Iterator[ColumnFlow]:
-        """Yield the flows into a scan's column."""
+        """Yield the flows into one column of a scan."""
         end = source.end
         if end.kind is EndKind.PATH:
             scans: tuple[Scanned, ...] = (Scanned(Kind.PATH, end.name),)
@@ -166,7 +167,7 @@ class _Matching:
                 yield _column(ends, source.name, doubt)
 
     def _found(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
-        """Return the ends that a scan reads, and the doubt about them."""
+        """Return the tables and paths that a scan reads, and the doubt about them."""
         match scanned.kind:
             case Kind.TABLE if scanned.end is not None:
                 for name in self._of_table(scanned):
@@ -178,7 +179,7 @@ class _Matching:
             case Kind.STREAM:
                 return self._stream(scanned)
             case _ if len(self._left) == 1:
-                # Rows without details in the plan, and a single source that no other scan reads.
+                # These are rows without details in the plan, and there is only one source that no other scan reads.
                 return self._ends(self._left[0], Doubt.INFERRED)
             case _:
                 return (), Doubt.INCOMPLETE
@@ -192,8 +193,7 @@ class _Matching:
                 for name, each in self._sources.items()
                 if each.kind is SourceKind.UNKNOWN and family(name) in ("iceberg", "")
             ]
-            # It does not matter which of several nameless sources reads this table, because there is a table for each of
-            # them.
+            # Several nameless sources need not be distinguished, because there is a table for each of them.
             tables = {each for each in self._batch.scans if each.kind is Kind.TABLE and each.streams}
             yield from kin if len(kin) <= len(tables) else ()
 
@@ -254,7 +254,7 @@ def doubt_of(flow: ColumnFlow) -> int:
 
 
 def joined(one: Flows, other: Flows) -> Flows:
-    """Merge the columns that two batches of a stream write."""
+    """Return the merged columns that two batches of a stream write."""
     flows = {flow.output: flow for flow in one}
     for flow in other:
         before = flows.get(flow.output, flow)
@@ -264,7 +264,7 @@ def joined(one: Flows, other: Flows) -> Flows:
             flow.output,
             data,
             tuple(each for each in control if each not in data),
-            # If a batch has no rows from a source, constants replace the source's columns.
+            # If a batch has no rows from a source, constants replace the columns of the source.
             strongest(each.kind for each in (before, flow) if each.data or not data),
             before.expression or flow.expression,
             inferred=before.inferred or flow.inferred,
@@ -275,7 +275,7 @@ def joined(one: Flows, other: Flows) -> Flows:
 
 
 def bounded(columns: Iterable[Flows]) -> bool:
-    """Whether the columns are few enough to be kept."""
+    """Whether there are few enough columns to be stored."""
     flows = [flow for each in columns for flow in each]
     return (
         len(flows) <= MAX_COLUMNS and sum(len(each.data) + len(each.control) for each in flows) <= MAX_SOURCES

@@ -1,4 +1,4 @@
-"""Sources and sink of a streaming query, as its progress events describe them."""
+"""Parse the sources and the sink of a streaming query, as described in its progress events."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ _GLOB: Final = re.compile(r"[*?\[\]{}]")
 
 
 class SourceKind(StrEnum):
-    """The kind of a stream's source. ENDS: a path or topics. GLOB: paths that match a glob. MADE_UP: Spark generates the
-    rows. UNKNOWN: anything else."""
+    """Kinds of a stream's sources. ENDS: a path or topics. GLOB: paths that match a glob. MADE_UP: rows that Spark
+    generates. UNKNOWN: any other source.
+    """
 
     ENDS = "ends"
     GLOB = "glob"
@@ -45,7 +46,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """One source of a stream. ``topics`` are the Kafka topics that the description or the offsets name."""
+    """One source of a stream. ``topics`` are the Kafka topics named in the description or the offsets."""
 
     description: str
     topics: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class StreamSource:
 
     @property
     def path(self) -> str:
-        """The path in ``FileStreamSource[file:/in]``, ``DeltaSource[hdfs://nn/t]`` and similar descriptions; else ""."""
+        """Path in descriptions such as ``FileStreamSource[file:/in]`` and ``DeltaSource[hdfs://nn/t]``; "" in others."""
         found = _LOCATED.match(self.description)
         return found[1] if found and is_path(found[1]) else ""
 
@@ -77,8 +78,9 @@ class StreamSource:
         return _OBJECT.sub("", self.description)[:200]
 
     def holds(self, path: str) -> str:
-        """Return the directory of this source that contains a path: the source's own path, or the directory that matches
-        its glob; "" if there is none."""
+        """Return the directory of this source that contains a path. This is the source's own path, or the directory
+        that matches its glob; "" if there is none.
+        """
         if not self.path:
             return ""
         own_type, own_authority, own = split_location(self.path)
@@ -92,7 +94,8 @@ class StreamSource:
         pattern, parts = own.split("/"), given.split("/")
         if len(parts) < len(pattern) or not all(map(_fits, parts, pattern)):
             return ""
-        # A path that matches the whole glob may be a file; the source reads the files next to it as well.
+        # A path that matches the whole glob may be a file. In that case the source reads the neighboring files as
+        # well.
         depth = min(len(pattern), len(parts) - 1)
         return path[: len(path) - len(given)] + "/".join(parts[:depth]) if path.endswith(given) else ""
 
@@ -121,7 +124,7 @@ def _fits(part: str, pattern: str) -> bool:
 
 
 def source_of(described: Any) -> StreamSource | None:
-    """Parse one of ``progress.sources``; None if it has no description."""
+    """Parse an element of ``progress.sources``. Return None if it has no description."""
     description = described.get("description") if isinstance(described, dict) else None
     if not isinstance(description, str) or not description:
         return None
@@ -140,12 +143,12 @@ def source_of(described: Any) -> StreamSource | None:
 
 
 def _kept(description: str) -> str:
-    """Return the stored form of a description, which identifies a stream's source across restarts."""
+    """Return a source's description in the form in which it is stored. It identifies the source across restarts."""
     return redact(without_credentials(description))[:2000]
 
 
 def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
-    """Yield the topics of an offset, ``{"clicks": {"0": 17}}``, given as JSON or as a string of JSON."""
+    """Yield the topics of an offset such as ``{"clicks": {"0": 17}}``, which is given as JSON or as a string of JSON."""
     for name in ("startOffset", "endOffset"):
         offset = described.get(name)
         if isinstance(offset, str):
@@ -159,8 +162,9 @@ def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """The target of a query's rows. ``kept`` tells whether the rows stay within the program. ``batches`` tells whether a
-    function of the program receives them; the function's writes are separate executions."""
+    """The target of a query's rows. ``kept`` is true if the rows stay within the program. ``batches`` is true if a
+    function of the program receives the rows; the writes of that function are separate executions.
+    """
 
     end: End | None = None
     kept: bool = False
@@ -168,7 +172,9 @@ class Sink:
 
 
 def sink_of(description: str) -> Sink:
-    """Parse ``progress.sink``: ``FileSink[/out]``, a table's name, or a class about which nothing is known."""
+    """Parse ``progress.sink``, which is like ``FileSink[/out]``, the name of a table, or a class about which nothing
+    is known.
+    """
     located = _LOCATED.match(description)
     if located and is_path(located[1]):
         return Sink(path_end(located[1]))
@@ -183,10 +189,12 @@ def sink_of(description: str) -> Sink:
 
 
 def readable_sink(description: str) -> str:
-    """Return the class of a sink without a location, without the text in its description that differs between objects."""
+    """Return the class of a sink without a location. Text in the sink's description that differs between objects is
+    removed.
+    """
     return re.split(r"[@(\[]", description, maxsplit=1)[0].rstrip("$")[:200]
 
 
 def family(described: str) -> str:
-    """Return the system that a source's description or a scan's class belongs to; "" if unknown."""
+    """Return the system to which a source's description or a scan's class belongs; "" if unknown."""
     return next((name for name, pattern in _FAMILIES.items() if pattern.search(described)), "")

@@ -1,4 +1,4 @@
-"""Records of a streaming query, as far as it has been seen."""
+"""Create the records of a streaming query, as far as it has been seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from navlin.model.records import Record
 
 
 def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record]:
-    """Yield the query's operation and this run as its execution, with their flows."""
+    """Yield the query's operation and an execution for this run, with their flows."""
     app = names.application
     name = app.name or app.id or app.log
     occurrence = Occurrence(
@@ -27,7 +27,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
         ended_ms=0 if status in (RUNNING, UNKNOWN) else stream.last_ms,
         as_of_ms=stream.last_ms or app.known_ms,
         status=status,
-        # A failure does not undo the data flow before it.
+        # A failure does not undo earlier data flow.
         flows=stream.batches or stream.rows,
         # If no batch has been seen, an earlier run may have shown more.
         covers=stream.batches,
@@ -45,7 +45,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
     stored = dict(stream.stored)
     for name, source in stream.sources.items():
         tables = stream.tables.get(name, {})
-        # The table is the input; its path is only its location.
+        # The table is the input, and its path is only the location.
         inputs |= tables or dict.fromkeys(source.ends) or stream.places.get(name, {})
         stored |= {(table, source.path): None for table in tables if source.path}
         if not tables and (source.kind is SourceKind.UNKNOWN or source.kind is SourceKind.GLOB):
@@ -80,7 +80,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
 
 
 def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColumns, ...]:
-    """Return the columns of each output. If a function writes to the sink as well, the columns of both are merged."""
+    """Return the columns of each output. If a function also writes to the sink, the columns of both are merged."""
     by_output: dict[str, OutputColumns] = {}
     for end, flows in stream.columns.items():
         written = end or sink
@@ -94,8 +94,10 @@ def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColu
 def _columns_known(
     stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
 ) -> bool:
-    """Whether all columns that a stream writes are known, and their sources too, which must include all sources of the
-    stream. Columns that a program computes are not known, because they may depend on rows of earlier batches."""
+    """Whether all columns that a stream writes and all their sources are known. The known sources must include all
+    sources of the stream. Columns that a program computes are not known, because they may depend on rows of earlier
+    batches.
+    """
     written = {names.key(each.end).identity for each in columns}
     if any(names.key(end).identity not in written for end in outputs):
         return False

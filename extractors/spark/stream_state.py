@@ -1,4 +1,4 @@
-"""The state of one run of a streaming query, and its JSON form between two reads."""
+"""State of one run of a streaming query, and its JSON form between two reads."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _Value = TypeVar("_Value")
 class Stream:
     """One run of a streaming query, as far as it has been seen.
 
-    ``sources`` maps descriptions to the sources that the progress events name, with their topics. ``tables`` and ``places``
-    map descriptions to the tables and paths that batches have shown. ``columns`` maps an output (None: the sink) to its
-    columns. ``rows`` tells whether any rows have arrived, ``batches`` whether a batch has succeeded. ``cut`` is set if
-    there were more columns than are kept, ``few`` if there was more of anything else, such as sources. ``given_up`` is set
-    if the run is no longer followed.
+    ``sources`` maps descriptions to the sources that the progress events name, with their topics. ``tables`` and
+    ``places`` map descriptions to the tables and paths that batches have shown. ``columns`` maps an output (None: the
+    sink) to its columns. ``rows`` is true if any rows have arrived, ``batches`` if a batch has succeeded. ``cut`` is
+    true if there were more columns than can be stored, ``few`` if there was more of anything else, such as sources.
+    ``given_up`` is true if the run is no longer followed.
     """
 
     run: str
@@ -59,7 +59,7 @@ class Stream:
     changed: bool = True
 
     def keep(self, values: Iterable[_Value]) -> dict[_Value, None]:
-        """Return the first `MAX_ENDS` distinct values; set ``few`` if there are more."""
+        """Return the first `MAX_ENDS` distinct values. Set ``few`` if there are more."""
         each = dict.fromkeys(values)
         self.few = self.few or len(each) > MAX_ENDS
         return dict.fromkeys([*each][:MAX_ENDS])

@@ -1,9 +1,9 @@
-"""Structured Streaming: one execution per run of a query, not per micro-batch.
+"""Track the queries of Structured Streaming. Each run of a query becomes one execution, not one per micro-batch.
 
 The plan of a micro-batch scans the files of that batch and, except with ``foreachBatch``, does not name the sink. The
-sources and the sink of a query are in the progress event that follows each batch; the batches' own writes are added. A
-query's id survives a restart from its checkpoint and identifies the operation; a run's id identifies the execution. A
-running query is recorded as RUNNING, because it may never end.
+sources and the sink of a query are in the progress event that follows each batch; the writes of the batches are added.
+A query's id survives a restart from its checkpoint and identifies the operation; a run's id identifies the execution.
+A running query is recorded as RUNNING, because it may never end.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ from navlin.model.records import Record
 from navlin.model.redaction import redact, without_credentials
 
 MAX_STREAMS: Final = 200
-"""Maximum number of running queries of one application to remember between two reads."""
+"""Maximum number of running queries of one application that are stored between two reads."""
 MAX_PLANS: Final = 50
-"""Maximum number of batch plans to remember as read for one stream. The plans differ if a source had no rows."""
+"""Maximum number of batch plans that are remembered as read for one stream. Plans differ if a source had no rows."""
 
 
 class Streams:
-    """The streaming queries of an application. `saved` returns them, and the constructor takes them, as JSON values.
+    """The streaming queries of an application. `saved` returns the queries as JSON values, which the constructor
+    accepts.
 
-    ``rejected`` are the errors in events that were accepted nevertheless; the caller reports them and clears the list.
+    ``rejected`` lists errors in events that were accepted nevertheless; the caller reports the errors and clears the
+    list.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
@@ -43,7 +45,7 @@ class Streams:
         self._streams = {run: stream_from_json(value) for run, value in (saved or {}).items()}
 
     def saved(self) -> dict[str, Any]:
-        """Return run id → state as JSON values, for the queries that have not ended and are still followed."""
+        """Return run id → state as JSON values, for queries that have not ended and are still followed."""
         return {
             run: stream_to_json(each)
             for run, each in self._streams.items()
@@ -53,7 +55,7 @@ class Streams:
     # -- Events of the log ----------------------------------------------------------------------------------------
 
     def take_batch(self, run: Run) -> bool:
-        """Process a run that is a micro-batch; return False for any other."""
+        """Process a run if it is a micro-batch. Return whether it is one."""
         started = next((member.started for member in run.members if member.started), None)
         batch = started.batch if started else None
         if started is None or batch is None or not batch.run:
@@ -85,8 +87,9 @@ class Streams:
 
     @staticmethod
     def _scans(stream: Stream, pending: Batch, members: list[Started], *, inner: bool) -> None:
-        """Add the scans of a run to its batch. The last run of a batch is the batch's own; earlier ones looked something up
-        for the batch, or are writes of its function."""
+        """Add the scans of a run to its batch. The last run of a batch belongs to the batch itself. Earlier runs
+        looked something up for the batch, or are writes of its function.
+        """
         scans = [each.batch.scans() if each.batch else () for each in members]
         beside = [*pending.beside, *(scanned for each in scans[not inner :] for scanned in each)]
         if not inner:
@@ -119,7 +122,7 @@ class Streams:
                 self._stream(run, query, text(event.get("name")), at_ms)
 
     def take_progress(self, event: Mapping[str, Any]) -> None:
-        """Process a ``QueryProgressEvent``, which follows its batch."""
+        """Process a ``QueryProgressEvent``, which follows the batch that it describes."""
         progress = mapping(event.get("progress"))
         run, query = text(progress.get("runId")), text(progress.get("id"))
         if self._take_old(event) or not run or not query:
@@ -131,7 +134,7 @@ class Streams:
         stream.close_batch()
 
     def take_idle(self, event: Mapping[str, Any]) -> None:
-        """Process a ``QueryIdleEvent``: the query is still running."""
+        """Process a ``QueryIdleEvent``, which shows that the query is still running."""
         stream = self._streams.get(text(event.get("runId")))
         if stream is not None:
             stream.last_ms = max(stream.last_ms, self._time(event, f"query {stream.query} is idle at"))
@@ -149,7 +152,7 @@ class Streams:
             stream.changed = True
 
     def records(self, names: Names, *, over: bool) -> Iterator[Record]:
-        """Yield the records of changed queries; if ``over``, also of those that still run."""
+        """Yield the records of changed queries. With ``over``, also yield those of queries that are still running."""
         for stream in self._streams.values():
             if over:
                 stream.close_batch()
@@ -160,7 +163,9 @@ class Streams:
             stream.changed = False
 
     def bound(self, most_bytes: int) -> None:
-        """Give up the longest-idle queries beyond `MAX_STREAMS` running ones, or beyond ``most_bytes`` as JSON."""
+        """Stop following the longest-idle queries beyond `MAX_STREAMS` running queries, or beyond ``most_bytes`` as
+        JSON.
+        """
         running = [each for each in self._streams.values() if each.status == RUNNING]
         size_bytes = 0
         for count, each in enumerate(sorted(running, key=lambda each: -each.last_ms), 1):
@@ -183,8 +188,9 @@ class Streams:
         return stream
 
     def _take_old(self, event: Mapping[str, Any]) -> Stream | None:
-        """Process an event of Spark 2.0, which has a state instead of the fields of later versions, and numbers instead of
-        run ids. Return None for any other event."""
+        """Process an event of Spark 2.0, and return the query's stream. These events have a state instead of the
+        fields of later versions, and numbers instead of run ids. Return None for any other event.
+        """
         state = mapping(event.get("queryStatus")) or mapping(event.get("queryInfo"))
         number = state.get("id")
         if not isinstance(number, int):
@@ -194,7 +200,7 @@ class Streams:
         stream = self._stream(str(number), name or str(number), name, at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
         self._ends(stream, state.get("sourceStatuses"), mapping(state.get("sinkStatus")))
-        # A sink that has received rows prints their end offset; any other prints `[-]`.
+        # A sink that has received rows prints their end offset; otherwise it prints `[-]`.
         offset = text(mapping(state.get("sinkStatus")).get("offsetDesc")).strip("[]-, ")
         stream.rows = stream.rows or bool(offset)
         return stream
@@ -227,8 +233,9 @@ class Streams:
 
 
 def _statements(run: Run) -> Iterator[Run]:
-    """Yield one run for the batch's own execution, and one for each successful statement of the batch's function, each with
-    the executions that Spark ran for it. Otherwise, details of similar statements could be confused."""
+    """Yield one run for the batch's own execution, and one for each successful statement of the batch's function. Each
+    has the executions that Spark ran for it. Otherwise, details of similar statements could be confused.
+    """
     by_id = {each.id: each for each in run.members}
     statements: dict[int, list[Execution]] = {}
     for each in run.members:

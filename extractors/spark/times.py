@@ -1,4 +1,4 @@
-"""Times in Spark's records. A time at which no Spark can have written a record is invalid."""
+"""Validate times in Spark's records. A time is invalid if no version of Spark can have written a record then."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from datetime import datetime
 from typing import Final
 
 EARLIEST_MS: Final = 1_262_304_000_000
-"""2010, before Spark existed. Times in seconds, and clocks that count since boot, are below this value."""
+"""The year 2010, before Spark existed. Times in seconds and times since boot are below this value."""
 LATEST_MS: Final = 4_102_444_800_000
-"""2100. Later times were counted in microseconds or nanoseconds. The value is fixed, so that a log is always read the same
-way."""
+"""The year 2100. Later times were counted in microseconds or nanoseconds. The limit is fixed, so that a log is always
+read in the same way.
+"""
 
 
 def instant(value: object) -> int:
-    """Return the epoch ms of a valid number of epoch ms, or of an ISO text with a time zone; 0 for anything else."""
+    """Return the time in epoch ms, given as a valid number of epoch ms or an ISO string with a time zone; 0 for
+    anything else.
+    """
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)

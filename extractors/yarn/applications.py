@@ -1,5 +1,6 @@
-"""Parses applications as the ResourceManager lists them, and jobs as the JobHistoryServer does. Fields that a release does
-not have are tolerated, additional ones ignored; only the fields of `Application` and `Job` go into splits and positions.
+"""Parse applications as listed by the ResourceManager, and jobs as listed by the JobHistoryServer. Fields missing in a
+release are tolerated and additional ones ignored. Only the fields of `Application` and `Job` are stored in splits and
+positions.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ MAPREDUCE: Final = "MAPREDUCE"
 UNFINISHED: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 ENDED: Final = ("FINISHED", "FAILED", "KILLED")
 FORGOTTEN: Final = "FORGOTTEN"
-"""A state that only navlin uses: the application had not ended when last seen, and the ResourceManager has forgotten it."""
+"""A state that only navlin uses: the application had not ended when last seen, and the ResourceManager no longer knows
+it.
+"""
 UNKNOWN: Final = "UNKNOWN"
 
 MAX_NAME_BYTES: Final = 8_000
 MAX_DIAGNOSTICS_BYTES: Final = 4 << 10
 MAX_WORD_CHARS: Final = 1_000
-"""Limit for a user, a queue, a type."""
+"""Maximum length of a user, a queue or a type."""
 MAX_TAGS: Final = 100
 _PLACEHOLDERS: Final = frozenset({"", "null", "n/a", "none"})
 _ATTEMPT: Final = re.compile(r"appattempt_\d+_\d+_(\d+)\Z")
@@ -34,10 +37,9 @@ _CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application as the ResourceManager lists it. Times are by the ResourceManager's clock, in epoch ms; 0 if unknown.
-
-    Values that grow while the application runs (memory and core seconds, in resource times seconds) are kept only when it
-    has ended.
+    """One application as listed by the ResourceManager. Times are by the ResourceManager's clock, in epoch ms; 0 if
+    unknown. Values that grow while the application runs are set only after its end: memory in MB-seconds, and
+    core-seconds.
     """
 
     id: str
@@ -65,7 +67,7 @@ class Application:
 
     @property
     def status(self) -> str:
-        """Result of the application, as far as known; before its end, the state."""
+        """Result of the application, as far as known; its state before its end."""
         if self.state == "FINISHED":
             return self.final_status if self.final_status not in ("", "UNDEFINED") else self.state
         return UNKNOWN if self.state == FORGOTTEN else self.state
@@ -73,7 +75,9 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One MapReduce job as the JobHistoryServer lists it, by the clock of its application master's host."""
+    """One MapReduce job as listed by the JobHistoryServer. Times are by the clock of the application master's host, in
+    epoch ms.
+    """
 
     id: str
     name: str = ""
@@ -91,7 +95,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One application and its job, as listed by the two services; at least one of them is set."""
+    """One application and its job, as listed by the two services. At least one of them is set."""
 
     id: str
     application: Application | None = None
@@ -103,7 +107,7 @@ class Seen:
 
 
 def to_application(payload: Mapping[str, Any]) -> Application | None:
-    """Parse an application; None if it has no id."""
+    """Return the application in a response; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
@@ -129,7 +133,7 @@ def to_application(payload: Mapping[str, Any]) -> Application | None:
 
 
 def to_job(payload: Mapping[str, Any]) -> Job | None:
-    """Parse a job; None if it has no id."""
+    """Return the job in a response; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
@@ -146,7 +150,7 @@ def to_job(payload: Mapping[str, Any]) -> Job | None:
 
 
 def saved(application: Application) -> dict[str, Any]:
-    """Return an application as JSON, for a position: the values that differ from the defaults."""
+    """Return the values of an application that differ from the defaults, as JSON for a position."""
     plain = asdict(application)
     differing = {
         name.name: plain[name.name] for name in fields(Application) if plain[name.name] != name.default
@@ -160,7 +164,9 @@ def restored(value: Mapping[str, Any]) -> Application:
 
 
 def _first_type(payload: Mapping[str, Any]) -> str:
-    """Return the type by the tracking URL, for the first releases of YARN, which give no type."""
+    """Return the application's type, derived from the tracking URL, for the first releases of YARN, which state no
+    type.
+    """
     return MAPREDUCE if "/jobhistory/job/" in _text(payload.get("trackingUrl")) else "YARN"
 
 
@@ -173,8 +179,8 @@ def _word(payload: Mapping[str, Any], name: str) -> str:
 
 
 def _number(value: Any) -> int:
-    """Parse a number. Some releases write numbers as strings, and -1 or 0 if unknown. Numbers beyond Java's range are
-    unknown as well.
+    """Return a nonnegative number; 0 if unknown. Some releases write numbers as strings, and -1 or 0 if unknown.
+    Numbers beyond Java's range count as unknown.
     """
     if isinstance(value, bool):
         return 0
@@ -192,7 +198,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _attempts(payload: Mapping[str, Any]) -> int:
-    """Return the number of attempts, from the id of the newest attempt or of its container; 0 if unknown."""
+    """Return the number of attempts, taken from the id of the newest attempt or its container; 0 if unknown."""
     if found := _ATTEMPT.match(_text(payload.get("currentAppAttemptId"))):
         return int(found[1])
     found = _CONTAINER.search(_text(payload.get("amContainerLogs")))

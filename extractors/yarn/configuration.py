@@ -1,7 +1,7 @@
-"""Parses the configuration of a MapReduce job: the inputs and outputs, and the program.
+"""Parse the configuration of a MapReduce job to find the inputs, the outputs and the program.
 
-There are hundreds of properties. Only those named here are read, by their new and old names; no other is kept, and none
-with a secret. Clients write anything into properties, so an unsuitable value counts as absent.
+A configuration has hundreds of properties. Only those named here are read, by their new and old names; no others are
+stored, and none with a secret. Clients write anything into properties, so an unsuitable value counts as absent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from navlin.model.redaction import bounded, without_credentials
 from navlin.model.source import metastores_named
 
 MAX_PATHS: Final = 10_000
-"""Maximum number of inputs kept of one job; Hive has been seen to name every partition of a table."""
+"""Maximum number of inputs stored for one job. Hive has been seen to name every partition of a table."""
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "default_fs": ("fs.defaultFS", "fs.default.name"),
@@ -70,7 +70,7 @@ _HIVE, _PIG = "hive_", "pig_"
 
 
 class Missing(StrEnum):
-    """Reasons why the operation of a job is incomplete: the parts that the job's configuration does not have."""
+    """Reasons why the operation of a job is incomplete, because its configuration lacks this information."""
 
     PLACE = "its configuration names a relative path without its working directory"
     EVERYWHERE = "its configuration names its input by a pattern for the whole file system"
@@ -83,8 +83,8 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that a job read or wrote. ``text`` is the original path, ``uri`` the directory that it resolves to. For a
-    glob, that is the deepest directory above it without a glob in the path; it is then only ``inferred``.
+    """A path that a job read or wrote. ``text`` is the original path, ``uri`` the directory to which it resolves. For
+    a glob, ``uri`` is only ``inferred``: it is the deepest directory above the glob.
     """
 
     text: str
@@ -94,8 +94,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The relevant part of a job's configuration; a value is empty if it is not set. ``missing``: why the job has further
-    inputs or outputs that resolve to no directory; ``moved``: directories from which the data is moved elsewhere.
+    """The relevant part of a job's configuration. Unset values are empty. ``missing`` are the reasons why further
+    inputs or outputs do not resolve to directories. ``moved`` are directories from which the data is moved elsewhere.
     """
 
     name: str = ""
@@ -135,7 +135,8 @@ def to_configuration(answer: Any) -> Configuration:
     default_fs = without_credentials(get("default_fs"))
     reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    # DistCp reads a list of the paths it copies, and writes its log to the directory that is the output of other jobs.
+    # DistCp reads a list of the paths to copy. It writes its log to the directory that is the output directory of
+    # other jobs.
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
     if copied:
@@ -174,7 +175,7 @@ def to_configuration(answer: Any) -> Configuration:
 
 
 def _without_path(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
-    """Whether a format reads or writes data outside the job's paths: a database, HBase, a catalogue."""
+    """Whether a format reads or writes data outside the job's paths, such as a database, HBase or a catalog."""
     return bool(
         format_class
         and not paths
@@ -184,7 +185,9 @@ def _without_path(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
 
 
 def split_paths(text: str) -> list[str]:
-    """Split a list of paths as Hadoop writes it. Commas within a path are escaped; those within ``{a,b}`` need not be."""
+    """Split a list of paths as Hadoop writes it. Commas within a path are escaped, except within ``{a,b}``, where the
+    escape is optional.
+    """
     paths, current, depth = [], [], 0
     characters = iter(text)
     for each in characters:
@@ -202,7 +205,7 @@ def split_paths(text: str) -> list[str]:
 
 
 class _Paths:
-    """Resolves paths to directories; ``missing``: why some could not be resolved."""
+    """Resolves paths to directories. ``missing`` are the reasons why some could not be resolved."""
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
@@ -216,9 +219,7 @@ class _Paths:
         return tuple(place for place in found if place is not None)
 
     def output(self, text: str) -> tuple[Place, ...]:
-        """Resolve the directory of an output. The text is a single literal path, in which no character separates paths or
-        is a wildcard.
-        """
+        """Resolve the directory of an output. The text is one literal path, without separators or wildcards."""
         place = self._place(text, literal=True) if text else None
         return (place,) if place is not None else ()
 
@@ -262,7 +263,7 @@ def _path_of(uri: str) -> str:
 
 
 def _properties(answer: Any) -> dict[str, str]:
-    """Return the properties in `_READ`, without redacted ones."""
+    """Return property name → value for the properties in `_READ` that are not redacted."""
     conf = answer.get("conf") if isinstance(answer, Mapping) else None
     listed = conf.get("property") if isinstance(conf, Mapping) else None
     each_of = [listed] if isinstance(listed, Mapping) else listed if isinstance(listed, list) else []
@@ -277,13 +278,13 @@ def _properties(answer: Any) -> dict[str, str]:
 
 
 def _text(value: str | float) -> str:
-    """Return a value as Hadoop writes it, because the JobHistoryServer of Hadoop 3 returns JSON numbers and booleans."""
+    """Return a value as Hadoop writes it. The JobHistoryServer of Hadoop 3 returns JSON numbers and booleans instead."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _scratch(properties: Mapping[str, str]) -> tuple[str, ...]:
     paths = (_path_of(without_credentials(properties[key])) for key in _SCRATCH if key in properties)
-    # A Pig or Hive that keeps its temporary files in /tmp does not make all of /tmp temporary.
+    # If Pig or Hive keeps temporary files in /tmp, /tmp as a whole is not temporary.
     return tuple(path for path in paths if path.count("/") > 1)
 
 
@@ -300,6 +301,6 @@ def _either(new: str, old: str, *, first: bool) -> str:
 
 
 def _query_text(text: str) -> str:
-    """Decode a query's text, which newer releases of Hive encode as a URL parameter."""
+    """Return the text of a query, decoded, because newer releases of Hive encode it as a URL parameter."""
     encoded = text and not re.search(r"\s", text) and re.search(r"%[0-9A-Fa-f]{2}|\+", text)
     return bounded(unquote_plus(text) if encoded else text)

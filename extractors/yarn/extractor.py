@@ -1,9 +1,9 @@
 """YARN: applications of the ResourceManager, and MapReduce jobs of the JobHistoryServer with their inputs and outputs.
 
-The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them, so an
-application that it does not list is not taken for deleted. Requested are the applications that have not ended, and those
-that ended since shortly before the newest end seen. A MapReduce application is read once its job's configuration is
-available, or has been missing for `history_wait_s`.
+The ResourceManager keeps at most the last ten thousand ended applications, so an application that is not listed does
+not count as deleted. The extractor requests the applications that have not ended, and those that ended since shortly
+before the newest end seen. A MapReduce application is read once its job's configuration is available, or has been
+missing for `history_wait_s`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ TOO_MANY_OPEN: Final = (
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """Extractor for one YARN. ``urls`` are the web URLs of its ResourceManagers, ``history_urls`` those of the
-    JobHistoryServer; without the latter, MapReduce applications have no inputs and outputs. ``metastore`` is the address of
-    the metastore for queries of jobs without ``hive.metastore.uris``. ``page_size`` limits the entries of one response.
+    JobHistoryServer. Without ``history_urls``, MapReduce applications have no inputs and outputs. ``metastore`` is the
+    address of the metastore for the queries of jobs without ``hive.metastore.uris``. ``page_size`` is the maximum
+    number of entries in one response.
     """
 
     source: Source
@@ -48,7 +49,8 @@ class Yarn(Extractor):
     page_size: int = keeps_positions(5_000)
     metastore: str = ""
     default_fs: str = ""
-    # Does not keep positions, because the ResourceManager hides an application's details from users who may not view it.
+    # Positions do not survive a change of this setting, because the ResourceManager hides an application's details
+    # from users who may not view it.
     auth: Literal["none", "kerberos"] = "none"
     user: str = ""
     principal: str = keeps_positions("")
@@ -64,7 +66,7 @@ class Yarn(Extractor):
         return tuple(settings.get("urls", ()))
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield problems that the types do not catch, as (setting, text)."""
+        """Yield problems that the types do not catch, as (setting, message)."""
         if not self.urls:
             yield "urls", f'urls must name the ResourceManager, as in ["{_EXAMPLES["urls"]}"]'
         for setting, example in _EXAMPLES.items():
@@ -93,7 +95,7 @@ class Yarn(Extractor):
         return self.auth == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
-        """Plan a run. If nothing has happened, this costs two requests, or three with a JobHistoryServer."""
+        """Return the plan of a run. If nothing has changed, this costs two requests, or three with a JobHistoryServer."""
         planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
         with ExitStack() as stack:
             resource_manager = stack.enter_context(asking(self._resource_manager))
@@ -119,7 +121,7 @@ class Yarn(Extractor):
                 raise TypeError(f"{split!r} is not a split of YARN")
 
     def check(self) -> Iterator[str]:
-        """Yield the lines of ``navlin check``: the ResourceManager that responds, and whether it shows applications and
+        """Yield lines for ``navlin check``: which ResourceManager responds, whether it shows applications, and whether
         the JobHistoryServer responds.
         """
         with asking(self._resource_manager) as service:

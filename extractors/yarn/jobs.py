@@ -1,4 +1,4 @@
-"""Reads the configurations of MapReduce jobs. A missing or unreadable configuration affects only its own job."""
+"""Read the configurations of MapReduce jobs. A missing or unreadable configuration affects only its own job."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ NO_HISTORY: Final = "the JobHistoryServer has no history of its job"
 GONE: Final = "the JobHistoryServer does not have its job's configuration any more"
 UNREADABLE: Final = "its job's configuration could not be read, or never arrived"
 SLOW_ONES: Final = 3
-"""Number of consecutive configurations without a response after which the rest of a split is put off, because each has
+"""Number of consecutive requests without a response after which the rest of a split is postponed, because each has
 cost a whole timeout.
 """
 MAX_TRIES: Final = 8
-"""Number of tries, over most of a day, after which a job is reported without inputs and outputs."""
+"""Number of attempts, spread over most of a day, after which a job is reported without inputs and outputs."""
 
 
 def read_jobs(history: RestService, applications: ApplicationRecords, split: SeenSplit) -> Iterator[Record]:
-    """Yield the records of a split's jobs, each with its configuration. Raises `RestUnavailable` if the JobHistoryServer
-    does not respond at all, so that the whole split is read another time.
+    """Yield the records of a split's jobs, each with its configuration. Raises `RestUnavailable` if the
+    JobHistoryServer does not respond at all, so that the whole split is read again later.
     """
     slow = 0
     for place, seen in enumerate(split.seen):
@@ -47,8 +47,8 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
 
 
 def _asked(history: RestService, seen: Seen) -> Any:
-    """Return the response with a job's configuration; None if it no longer exists, an error if it cannot be read. Raises
-    `RestUnavailable`.
+    """Return the response with a job's configuration, None if the configuration no longer exists, or an error if it
+    cannot be read. Raises `RestUnavailable`.
     """
     assert seen.job is not None
     path = f"{JOBS}/{seen.job.id}/conf"
@@ -59,7 +59,7 @@ def _asked(history: RestService, seen: Seen) -> Any:
     except RestUnavailable:
         raise
     except RestError as error:
-        # This user may not view it, or its files are broken.
+        # This user may not view the configuration, or its files are broken.
         return error
     if not properties:
         return RestError(f"{history.url}{path}: the answer has no property")
@@ -92,7 +92,9 @@ def _answers(history: RestService) -> bool:
 def _unread(
     history: RestService, applications: ApplicationRecords, seen: Seen, split: SeenSplit, error: RestError
 ) -> Iterator[Record]:
-    """Put off a job, so that its configuration is requested again; after enough tries, yield it without one."""
+    """Postpone a job, so that its configuration is requested again. After enough attempts, yield the job without a
+    configuration.
+    """
     if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
         yield _reject(history, seen, error, "; it will be requested again")
         yield Unread(seen, split.tries + 1, split.now_ms).position()

@@ -1,4 +1,4 @@
-"""Information in an application's name: the system that started it, and the run that it belongs to."""
+"""Parse an application's name for the system that started the application and the run to which it belongs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ _HIVE_SESSION: Final = re.compile(r"HIVE-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f
 
 @dataclass(frozen=True, slots=True)
 class OozieAction:
-    """The parts of the name that Oozie gives an application it starts: a launcher, or the job of an action itself.
-
-    ``workflow_id`` is the id of the workflow's run (``…-oozie-oozi-W``); "" if the name was cut off before its end.
+    """Components of the name that Oozie gives to an application: a launcher, or the job of an action itself.
+    ``workflow_id`` is the id of the workflow's run (``…-oozie-oozi-W``), or "" if the name was cut off before its end.
     """
 
     launcher: bool
@@ -26,11 +25,11 @@ class OozieAction:
 
 
 def oozie_action(name: str) -> OozieAction | None:
-    """Return the Oozie action in an application's name; None if there is none."""
+    """Return the Oozie action encoded in an application's name; None if there is none."""
     found = _OOZIE.match(name)
     if found is None:
         return None
-    # Names of workflows and actions may contain anything, even these marks. The last marks are Oozie's.
+    # Names of workflows and actions may contain anything, even these markers. The last markers are Oozie's.
     rest, marked, identity = name[found.end() :].rpartition(":ID=")
     rest = rest if marked else identity
     workflow, _, action = rest.rpartition(":A=") if ":A=" in rest else (rest, "", "")
@@ -41,7 +40,9 @@ def oozie_action(name: str) -> OozieAction | None:
 
 
 def hive_session(name: str, application_type: str) -> str:
-    """Return the id of the Hive session, with many queries, that a Tez application serves; "" for other applications."""
+    """Return the id of the Hive session, which has many queries, that a Tez application serves; "" for other
+    applications.
+    """
     if application_type.upper() != "TEZ":
         return ""
     found = _HIVE_SESSION.match(name)

@@ -1,9 +1,8 @@
-"""Decides what to read of YARN: applications and jobs that are new, or that have changed since they were last read.
+"""Decide what to read from YARN: applications and jobs that are new or have changed since the last read.
 
-Applications are read after their end. An application is open if it had not ended when it was last listed, or if it waits
-for its job's history. The ended and the open ones are in the positions, so a round in which nothing happened yields
-nothing. Windows are by the services' own times and overlap, because an application is listed a moment after its finish
-time.
+Applications are read after their end. An application is open if it had not ended when it was last listed, or if it
+waits for its job's history. The positions hold ended and open applications, so a round without changes yields nothing.
+Windows use the services' own times, and overlap, because an application is listed a moment after its finish time.
 """
 
 from __future__ import annotations
@@ -36,25 +35,27 @@ from navlin.model.shares import shares
 APPLICATIONS: Final = "/ws/v1/cluster/apps"
 JOBS: Final = "/ws/v1/history/mapreduce/jobs"
 FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
-"""Positions: the newest end seen of an application, and of a job (epoch ms, by the clock of the service that lists it)."""
+"""Keys of positions: the newest end seen of an application, and of a job (epoch ms, by the clock of the service that
+lists it).
+"""
 ENDED_BEFORE, OPEN = "settled", "open"
-"""Positions: id of an ended application → [its end, its job's end, fingerprint of the data read]; id of an open one →
-the data read.
+"""Keys of positions: id of an ended application → [end of the application, end of its job, fingerprint of the data
+read]; id of an open application → the data read.
 """
 UNREAD: Final = "unread "
-"""Prefix, before an application's id, of the position for a job whose configuration could not be fetched."""
+"""Prefix of the key of a position for a job whose configuration could not be fetched. The application's id follows."""
 RETRIED_A_RUN: Final = 20
 FIRST_RETRY_MS: Final = 600_000
-"""Delay before an unread configuration is requested a second time; doubled with each try."""
+"""Delay before an unread configuration is requested a second time. It doubles with each attempt."""
 SLOW_APPLICATIONS: Final = 3
-"""Number of requests by id that may fail in one run; the remaining applications wait for the next run."""
+"""Number of requests by id that may fail in one run. After that, the remaining applications wait for the next run."""
 MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
-"""Maximum number of open applications remembered, in all and per user."""
+"""Maximum number of open applications remembered, in total and per user."""
 MAX_OPEN_BYTES, MAX_OPEN_BYTES_OF_USER = 16 << 20, 8 << 20
 MAX_ENDED: Final = 100_000
-"""Maximum number of applications remembered as read. Those beyond are read again as long as they are listed."""
+"""Maximum number of applications remembered as read. Further ones are read again as long as they are listed."""
 MAX_UNREAD, MAX_UNREAD_OF_USER = 2_000, 1_000
-"""Maximum number of jobs whose configurations are requested again, in all and per user."""
+"""Maximum number of jobs whose configurations are requested again, in total and per user."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
 """Number of jobs in one split. It is low because the JobHistoryServer reads a history file for each job."""
@@ -62,8 +63,8 @@ JOBS_A_SPLIT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SeenSplit(Split):
-    """Some applications as they were listed, at ``now_ms``. ``configured``: the configurations of their jobs are to be
-    fetched; ``unread``: this failed before, ``tries`` times. ``may_wait`` are the ids of the applications whose
+    """Some applications as listed at ``now_ms``. ``configured`` is true if the configurations of their jobs are to be
+    fetched, ``unread`` if that has already failed ``tries`` times. ``may_wait`` are the ids of the applications whose
     configurations may be requested again later.
     """
 
@@ -82,7 +83,9 @@ class SeenSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class UnansweredSplit(Split):
-    """The JobHistoryServer could not list its jobs. Reading this split raises the error, and everything else goes on."""
+    """The JobHistoryServer could not list its jobs. Reading this split raises the error, without affecting other
+    splits.
+    """
 
     error: str
 
@@ -93,7 +96,9 @@ class UnansweredSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class BeyondSplit(Split):
-    """(user, number) of the open applications that are not remembered. ``place`` is the ResourceManager's URL."""
+    """User → number of open applications that are not remembered, as (user, number) pairs. ``place`` is the
+    ResourceManager's URL.
+    """
 
     place: str
     counts: tuple[tuple[str, int], ...]
@@ -105,8 +110,8 @@ class BeyondSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Settings of a plan: the overlap of windows, the time that an ended MapReduce application waits for its history,
-    and the maximum number of entries in one response.
+    """Settings of a plan: the overlap of windows, the time for which an ended MapReduce application waits for its
+    history, and the maximum number of entries in one response.
     """
 
     overlap_ms: int
@@ -114,8 +119,8 @@ class Planning:
     page: int
 
     def plan(self, resource_manager: RestService, history: RestService | None, before: Before) -> Plan:
-        """Plan a run. If nothing has happened, this costs two requests, and one to the JobHistoryServer."""
-        # The history comes first, so that the ResourceManager has known every job in it.
+        """Return the plan of a run. If nothing has changed, this costs two requests, and one to the JobHistoryServer."""
+        # The history is listed first, so that the ResourceManager already knows every job in it.
         jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
         applications, odd, silent = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
@@ -153,7 +158,7 @@ class Planning:
             if service and count
         ]
         notes += silent
-        # Nothing is covered: the ResourceManager forgets old applications, but they did run.
+        # Nothing is covered, because an application that the ResourceManager no longer knows did run nevertheless.
         clock_ms = resource_manager.now_ms
         clock = SourceTime(clock_ms, f"the ResourceManager {resource_manager.url}") if clock_ms else None
         return Plan(tuple(splits), positions, covers=(), note="; ".join(notes), source_time=clock)
@@ -182,13 +187,14 @@ class Planning:
     def _applications(
         self, service: RestService, before: Before
     ) -> tuple[dict[str, Application], int, list[str]]:
-        """Return id → application, for those that have not ended, that ended in the window, or that were open before; the
-        number of entries without an id; and notes about open ones that could not be requested, and keep their state.
+        """Return id → application, for applications that have not ended, that ended in the window, or that were open
+        before; the number of entries without an id; and notes about open applications whose requests failed, and which
+        keep their state.
         """
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
         listed = service.entries(APPLICATIONS, ("apps", "app"), without_end)
-        # The service's clock may have gone back, because another instance responded.
+        # The clock may have gone back, if another instance responded.
         newest_ms = min(before.finished_ms, service.now_ms or before.finished_ms)
         begin_ms = max(0, newest_ms - self.overlap_ms)
         with_end = {**fewer, "states": ",".join(ENDED)}
@@ -219,7 +225,9 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A job whose configuration could not be fetched in ``tries`` requests, the last one at ``asked_ms``."""
+    """A job whose configuration could not be fetched. ``tries`` is the number of requests so far, ``asked_ms`` the
+    time of the last one (epoch ms).
+    """
 
     seen: Seen
     tries: int
@@ -255,7 +263,7 @@ class Unread:
 
     @classmethod
     def of(cls, identity: str, value: Sequence[Any]) -> Unread:
-        """Restore a job from the value of its `position`."""
+        """Return a job restored from the value of its `position`."""
         (only,) = value
         application, job = only["application"], only["job"]
         seen = Seen(identity, application and restored(application), job and Job(**job))
@@ -273,8 +281,8 @@ class Before:
     unread: Sequence[Unread] = ()
 
     def due(self, now_ms: int) -> list[Unread]:
-        """Return the jobs whose configurations are due to be requested again, `RETRIED_A_RUN` of those that have waited
-        longest.
+        """Return the jobs whose configurations are due to be requested again: those that have waited longest, up to
+        `RETRIED_A_RUN`.
         """
         due = sorted((each for each in self.unread if each.due_ms <= now_ms), key=lambda each: each.asked_ms)
         return due[:RETRIED_A_RUN]
@@ -295,7 +303,9 @@ class Before:
 
 
 class _Sorting:
-    """Sorts the listed applications into those already read, those to read (``new``), and those to keep (``open``)."""
+    """Sorts the listed applications into applications already read, applications to read (``new``) and open ones to
+    remember (``open``).
+    """
 
     def __init__(self, before: Before, now_ms: int, wait_ms: int, *, history_answers: bool) -> None:
         self._before, self._now_ms, self._wait_ms = before, now_ms, wait_ms
@@ -304,10 +314,11 @@ class _Sorting:
         self.new: list[Seen] = []
         self.open: dict[str, Any] = {}
         self.hidden_end_ms = 0
-        """The current time, if an application ended at a time that the ResourceManager hides from navlin's user."""
+        """The current time (epoch ms) if the ResourceManager hides the end time of any application from navlin's user;
+        else 0.
+        """
 
     def take(self, seen: Seen) -> None:
-        """Sort one application."""
         application = seen.application
         if application is not None and not application.ended and application.state != FORGOTTEN:
             self._keep_open(application)
@@ -318,8 +329,8 @@ class _Sorting:
             self._take_ended(seen)
 
     def give_up(self, identities: Iterable[str], applications: Mapping[str, Application]) -> Counter[str]:
-        """Give up remembering these open applications. Those that only wait for their history are read without it. Return
-        user → number of the others.
+        """Stop remembering these open applications. Those that only wait for their history are read without it. Return
+        user → number of running applications that are no longer remembered.
         """
         beyond: Counter[str] = Counter()
         for application in (applications[each] for each in sorted(identities)):
@@ -330,7 +341,9 @@ class _Sorting:
         return beyond
 
     def ended_since(self, finished_ms: int, job_ms: int) -> dict[str, list[Any]]:
-        """Return the ended applications that may be listed again, the newest if there are many."""
+        """Return the ended applications that may be listed again, as id → entry of `ENDED_BEFORE`. If there are too
+        many, return the newest.
+        """
         recent = {
             each: entry
             for each, entry in self._ended.items()
@@ -342,19 +355,19 @@ class _Sorting:
 
     def _keep_open(self, application: Application) -> None:
         self.open[application.id] = saved(application)
-        # A MapReduce job's operation is known only from its configuration, which is available when the job has ended.
+        # A MapReduce job's operation is known only from the configuration, which is available after the job's end.
         if application.ended or (application.mapreduce and self._wait_ms):
             return
         if self._before.open.get(application.id) != application:
             self.new.append(Seen(application.id, application))
 
     def _waits(self, seen: Seen, application: Application) -> bool:
-        """Whether a job's history may still come. A job that was killed early never has any."""
+        """Whether a job's history may still arrive. A job that was killed early never has one."""
         if not self._wait_ms or not application.mapreduce or seen.job or seen.id in self._ended:
             return False
         if not self._history_answers:
             return True
-        # The current time lacks the milliseconds, and may be another instance's, so it may be earlier than the end.
+        # The current time lacks milliseconds and may be another instance's, so it may be earlier than the end.
         return application.ended and abs(self._now_ms - application.finished_ms) < self._wait_ms
 
     def _is_read(self, seen: Seen) -> bool:
@@ -363,7 +376,7 @@ class _Sorting:
             return False
         application, job = seen.application, seen.job
         if application is None or (application.mapreduce and self._wait_ms and not (job and not entry[1])):
-            # The windows of the two services differ. An entry that only one of them lists now was listed by both before.
+            # The windows of the two services differ. If only one service lists an entry now, both listed it before.
             return True
         return bool(entry[2] == seen.fingerprint())
 
@@ -379,7 +392,9 @@ class _Sorting:
 
 
 def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application], int]:
-    """Return id → application (the later of two entries with one id), and the number of entries without an id."""
+    """Return id → application, and the number of entries without an id. The later of two entries with the same id
+    takes precedence.
+    """
     found: dict[str, Application] = {}
     odd = 0
     for payload in listed:
@@ -392,7 +407,7 @@ def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application],
 
 
 def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the open applications to remember, within the share of each user."""
+    """Return the open applications to remember, within each user's share."""
     of_users: dict[str, list[tuple[str, Any, int]]] = {}
     for identity, value in still_open.items():
         size_bytes = len(orjson.dumps(value))
@@ -412,7 +427,7 @@ def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_wait(unread: Sequence[Unread], new: Sequence[Seen]) -> frozenset[str]:
-    """Return the ids of new jobs whose configurations may be requested again, within the share of each user."""
+    """Return the ids of new jobs whose configurations may be requested again, within each user's share."""
     waiting = Counter(each.seen.job.user for each in unread if each.seen.job)
     jobs = {seen.id: seen.job.user for seen in new if seen.job}
     room = shares(waiting + Counter(jobs.values()), of_one=MAX_UNREAD_OF_USER, in_all=MAX_UNREAD)

@@ -1,11 +1,11 @@
-"""Converts an application, and the configuration of a MapReduce job, to an operation with its execution and flows.
+"""Convert an application, and the configuration of a MapReduce job, to an operation with its execution and flows.
 
     directory ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory          a MapReduce job that succeeded
     execution of Hive, Pig, Oozie (claimed) ── LOGICAL_PHYSICAL ──▶ execution
 
-Operations are as in Navigator: the applications of one type and name; for MapReduce the jobs with one name, mapper and
-reducer, and one set of inputs and outputs. Without inputs and outputs, `distcp` would make one operation out of everything
-ever copied, and everything would seem to come from everything.
+As in Navigator, all applications with the same type and name are one operation. For MapReduce, the jobs must also have
+the same mapper, reducer, inputs and outputs. If inputs and outputs were ignored, all runs of `distcp` would be one
+operation, and everything would seem to come from everything.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source
 
 LATEST_MS: Final = 4_102_444_800_000
-"""The year 2100; later times in YARN are impossible."""
+"""The year 2100. Later times in YARN are impossible."""
 MAX_READABLE: Final = 1_000
 NAME_BYTES: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationRecords:
-    """Turns applications of one YARN into records. ``metastore`` and ``default_fs`` are used if a job's configuration
-    names none.
+    """Convert applications of one YARN to records. ``metastore`` and ``default_fs`` are used if a job's configuration
+    does not name them.
     """
 
     source: Source
@@ -51,8 +51,8 @@ class ApplicationRecords:
     def of(
         self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
     ) -> Iterator[Record]:
-        """Yield all records of one application. ``configuration`` is None if there is none; ``missing`` is the reason, for
-        an application that should have one.
+        """Yield all records of one application. ``configuration`` is None if there is none. In that case, ``missing``
+        is the reason if the application should have a configuration.
         """
         known = _Known.of(seen, configuration)
         inputs = self._ends(known.conf.inputs, known)
@@ -87,12 +87,12 @@ class ApplicationRecords:
             covers=flowed and bool(ends),
         ).records()
         if moved := tuple(end.identity for end, _ in self._ends(known.conf.moved, known)):
-            # For earlier versions of navlin, a directory that differs at each run was an end.
+            # Earlier versions of navlin included directories that differ at each run in the operation's identity.
             former = operation_key(self.source, text, (*ends, *moved), name=name)
             yield Covered(former.tree_path, known.as_of_ms, Depth.ALL, reported=True)
 
     def _ends(self, places: Iterable[Place], known: _Known) -> list[tuple[Key, Place]]:
-        """Return (key, place) of each directory once; a certain place takes precedence over an inferred one."""
+        """Return (key, place) of each directory once. A certain place takes precedence over an inferred one."""
         default_fs = known.conf.default_fs or self.default_fs
         ends: dict[str, tuple[Key, Place]] = {}
         for place in places:
@@ -102,7 +102,7 @@ class ApplicationRecords:
         return list(ends.values())
 
     def _run_for(self, known: _Known) -> Iterator[tuple[Key, Attributes]]:
-        """Yield (execution, attributes) of the runs in other systems for which the application ran."""
+        """Yield (execution, attributes) for the runs in other systems for which the application ran."""
         conf = known.conf
         if conf.hive_query_id:
             meant = self.estate.metastore_meant(conf.metastores, self.metastore)
@@ -122,11 +122,11 @@ class ApplicationRecords:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """One application with everything found out about it."""
-
     seen: Seen
     application: Application
-    """From the ResourceManager or, if it does not list the application, made from the job in the JobHistoryServer."""
+    """The application as listed by the ResourceManager or, if it is not listed, derived from the job in the
+    JobHistoryServer.
+    """
     conf: Configuration
     oozie: OozieAction | None
     as_of_ms: int
@@ -147,8 +147,8 @@ class _Known:
                 job.started_ms,
                 job.finished_ms,
             )
-            # Older than any state that the ResourceManager shows of the same application, now or earlier, so that this
-            # state takes precedence.
+            # This time is earlier than that of any state of the application that the ResourceManager shows, so that
+            # the ResourceManager's state takes precedence.
             as_of_ms = _first_time(job.submitted_ms, job.started_ms, job.finished_ms)
         else:
             as_of_ms = _first_time(application.finished_ms, application.started_ms, _cluster_ms(seen.id))
@@ -167,7 +167,7 @@ class _Known:
 
     @property
     def distinguished_by(self) -> tuple[str, ...]:
-        """Parts of the operation's identity other than its ends."""
+        """Parts of the operation's identity other than inputs and outputs."""
         if self.application.mapreduce:
             return (self.name, self.conf.mapper, self.conf.reducer)
         return (self.type, self.name)
@@ -221,7 +221,9 @@ class _Known:
         }
 
     def _by_configuration(self) -> dict[str, Any]:
-        """Return the attributes from the configuration that differ at each run, so that the operation does not get them."""
+        """Return the attributes from the configuration that differ at each run, and therefore do not belong to the
+        operation.
+        """
         conf = self.conf
         ids = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
         attributes: dict[str, Any] = {name: value for name, value in ids.items() if value}
@@ -231,7 +233,7 @@ class _Known:
         session = hive_session(self.name, self.type)
         oozie = self.oozie
         return {
-            # A session runs many queries; nothing here shows which ones.
+            # A session runs many queries, and YARN does not show which ones.
             "session": True if session else None,
             "hiveSessionId": session,
             "wfIds": [oozie.workflow_id] if oozie and oozie.workflow_id else None,
@@ -243,12 +245,14 @@ class _Known:
 
 
 def _first_time(*times_ms: int) -> int:
-    """Return the first time that is known and possible; a time in the year 3000 would be the newest forever."""
+    """Return the first known and possible time; 0 if there is none. Otherwise, a time in the year 3000 would be the
+    newest forever.
+    """
     return next((each for each in times_ms if 0 < each < LATEST_MS), 0)
 
 
 def _cluster_ms(application: str) -> int:
-    """Return the start time of the ResourceManager that assigned the id, which every id contains, in epoch ms."""
+    """Return the start time (epoch ms) of the ResourceManager that assigned this id. Every application id contains it."""
     return int(application.split("_")[1])
 
 

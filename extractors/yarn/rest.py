@@ -1,4 +1,4 @@
-"""Sends requests to Hadoop's REST services, to the instance that responds, and raises errors that say what to do."""
+"""Send requests to Hadoop's REST services. Requests go to the instance that responds, and errors say what to do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Parameters = Mapping[str, str | int]
 REDIRECTS: Final = 4
 MOST_BYTES: Final = 128 << 20
 MOST_VALUES: Final = 5_000_000
-"""Maximum number of values in a response, because a JSON value takes some 70 bytes in memory, however short it is."""
+"""Maximum number of values in a response, because even a short JSON value takes some 70 bytes of memory."""
 _REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
 _NO_ACTIVE: Final = re.compile(r"no active RM|find any active RM|standby RM", re.IGNORECASE)
 _TEMPORARY: Final = frozenset({429, 502, 503, 504})
@@ -37,7 +37,7 @@ class RestError(OSError):
 
 
 class RestUnavailable(RestError):
-    """No instance of a service can be reached, or none is ready to respond; trying later may help."""
+    """No instance of a service can be reached, or none is ready to respond. A later attempt may succeed."""
 
 
 class NotThere(RestError):
@@ -45,13 +45,14 @@ class NotThere(RestError):
 
 
 class Refused(RestError):
-    """The service refuses the caller, known or unknown (HTTP 401, 403)."""
+    """The service refuses the caller, with or without credentials (HTTP 401, 403)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestAddress:
-    """Address of a service and settings for talking to it. ``urls`` are its instances, tried in order; ``setting`` is
-    the name of the setting that they come from. ``user`` is for services with simple authentication that want a name.
+    """Address of a service and settings for requests to it. ``urls`` are its instances, tried in order; ``setting`` is
+    the name of the setting that contains them. ``user`` is for services with simple authentication that require a user
+    name.
     """
 
     name: str
@@ -66,12 +67,12 @@ class RestAddress:
 
 
 class RestService:
-    """A service at an address. The instance that responded last gets the next request first. Not thread-safe."""
+    """A service at an address. The next request goes first to the instance that responded last. Not thread-safe."""
 
     def __init__(self, address: RestAddress) -> None:
         self._address = address
         self._session = bound(requests.Session(), MOST_BYTES)
-        # The environment is ignored, because its proxy and the password in .netrc are not meant for this service.
+        # Ignore the environment, because its proxy and the password in .netrc are not meant for this service.
         self._session.trust_env = False
         self._session.verify = address.ca_file or True
         self._session.headers["Accept"] = "application/json"
@@ -79,21 +80,21 @@ class RestService:
             self._session.auth = Spnego(address.login)
         self._answering = ""
         self.now_ms = 0
-        """The service's own time in its last response (epoch ms, to the second); 0 if it has none."""
+        """The service's own time in its last response (epoch ms, to the second); 0 if the response had no time."""
 
     def close(self) -> None:
         self._session.close()
 
     @property
     def url(self) -> str:
-        """URL of the instance that responded last, otherwise of the first one."""
+        """URL of the instance that responded last, or of the first instance if none has."""
         return self._answering or self._address.urls[0]
 
     def entries(
         self, path: str, way: Sequence[str], parameters: Parameters | None = None
     ) -> list[Mapping[str, Any]]:
-        """Return the list in the response to ``path``; for ``{"apps": {"app": […]}}``, ``way`` is ("apps", "app"). Raises
-        a `RestError`, also for another shape.
+        """Return the list in the response to ``path``. ``way`` holds the keys that lead to the list: for ``{"apps":
+        {"app": […]}}``, it is ("apps", "app"). Raises a `RestError`, also if the response has another structure.
         """
         answer = self.get(path, way[0], parameters)
         try:
@@ -143,13 +144,15 @@ class RestService:
             self._require_ours(target, further)
             if urlsplit(further)[:2] == urlsplit(target)[:2] and "next.refresh.interval" in further.lower():
                 raise RestUnavailable(f"{target}: it is a standby, and knows of no active one")
-            # The standby's redirect repeats path and parameters; its older form does not.
+            # The standby's redirect contains path and parameters; its older form contains neither.
             sent = {} if urlsplit(further).query else parameters
             target = further
         raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
 
     def _require_ours(self, url: str, further: str) -> None:
-        """Raise `RestUnavailable` unless ``further`` is on a host of the setting, and uses TLS if ``url`` does."""
+        """Raise `RestUnavailable` unless ``further`` is on a host that the setting names, and uses TLS if ``url``
+        does.
+        """
         hosts = {urlsplit(each).hostname for each in self._address.urls}
         try:
             host = urlsplit(further).hostname
@@ -179,7 +182,7 @@ class RestService:
                 f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
             ) from error
         except (requests.exceptions.RequestException, ValueError) as error:
-            # requests parses the target of a redirect, and raises ValueError if that is not a URL.
+            # requests raises ValueError if the target of a redirect is not a URL.
             raise RestUnavailable(f"{url}: {innermost(error)}") from error
 
     def _parsed(self, response: requests.Response) -> Any:
@@ -201,7 +204,7 @@ class RestService:
                 # Python's own parser would recurse as deep as the stack.
                 raise RestError(f"{url}: the answer is nested too deeply, and is not read") from None
         try:
-            # Some releases do not escape control characters in diagnostics. Names may have invalid UTF-8, or lone
+            # Some releases do not escape control characters in diagnostics. Names may contain invalid UTF-8 or lone
             # surrogates.
             text = response.content.decode("utf-8", "surrogateescape")
             return texts_by(shown, json.loads(text, strict=False, parse_int=_whole))
@@ -231,7 +234,7 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 
 
 def wrong_url(url: str, example: str) -> str:
-    """Explain why a setting is not the URL of a service; "" if it is."""
+    """Return the reason why a setting is not the URL of a service; "" if it is one."""
     parts = urlsplit(url)
     try:
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -243,8 +246,8 @@ def wrong_url(url: str, example: str) -> str:
 
 
 def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return the list in a response. An empty list comes as null, as {}, as "", or not at all; a single entry may come
-    without a list around it. Raises TypeError for anything else.
+    """Return the list in a response. An empty list may arrive as null, {}, "", or be missing; a single entry may
+    arrive without a list around it. Raises TypeError for anything else.
     """
     for name in way:
         if answer in (None, "", {}):
@@ -254,7 +257,7 @@ def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
         answer = answer.get(name)
     match answer:
         case list():
-            # Elements that are not entries are counted with those that have no id.
+            # Elements that are not objects are counted together with those that have no id.
             return [each if isinstance(each, Mapping) else {} for each in answer]
         case Mapping():
             return [answer] if answer else []
@@ -264,13 +267,13 @@ def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
 
 
 def _whole(digits: str) -> int | float:
-    """Parse a whole number; one with more digits than Python accepts becomes a float."""
+    """Parse a whole number. A number with more digits than Python accepts becomes a float."""
     return int(digits) if len(digits) < 100 else float(digits)
 
 
 def _further(response: requests.Response) -> str | None:
-    """Return the target of a standby's redirect to the active instance (HTTP 307, or in older releases a Refresh
-    header).
+    """Return the target of a standby's redirect to the active instance (HTTP 307 or, in older releases, a Refresh
+    header). Return None if the response is not a redirect.
     """
     if response.is_redirect:
         return _joined(response.url, response.headers["Location"])
@@ -292,7 +295,7 @@ def _instance(target: str, path: str) -> str:
 
 
 def _date_ms(response: requests.Response) -> int:
-    # Hadoop sends the header twice, which arrives as one value with a comma.
+    # Hadoop sends the header twice. It arrives as one value with a comma.
     date = response.headers.get("Date", "").partition("GMT")[0] + "GMT"
     try:
         return int(parsedate_to_datetime(date).timestamp() * 1000)
@@ -301,7 +304,9 @@ def _date_ms(response: requests.Response) -> int:
 
 
 def _message(response: requests.Response) -> str:
-    """Return the message of an error page: Hadoop's RemoteException, or the beginning of its text without markup."""
+    """Return the message of an error page: the message of Hadoop's RemoteException, or the beginning of the page's
+    text without markup.
+    """
     try:
         match orjson.loads(response.content):
             case {"RemoteException": {"message": str(message)}}:

@@ -1,4 +1,4 @@
-"""Lists entries that finished in a window of time, with responses of a bounded size."""
+"""List the entries that finished in a window of time, with responses of a bounded size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from extractors.yarn.rest import Parameters, RestService
 def in_windows(
     service: RestService, path: str, parameters: Parameters, names: Sequence[str], begin_ms: int, page: int
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the entries that finished at ``begin_ms`` or later, from responses of at most ``page`` entries.
+    """Yield the entries that finished at ``begin_ms`` or later, from responses with at most ``page`` entries.
 
-    Neither service can continue after a page, nor states which entries a limited response holds. So a window with a full
-    response is halved, by the times in the response. ``names`` lead to the list in a response; the last one is the time in
-    an entry.
+    The services cannot continue after a page, and do not say which entries a limited response contains. So if a
+    response is full, its window is split in two, by the times in the response. ``names`` are the keys that lead to the
+    list in a response, followed by the name of the time field in an entry.
     """
     *way, finish = names
     windows: list[tuple[int, int | None]] = [(begin_ms, None)]

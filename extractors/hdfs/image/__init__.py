@@ -1,9 +1,10 @@
-"""HDFS images (fsimage) as record batches: never held whole, read in parts, rejected if unsound.
+"""Convert HDFS images (fsimage) to record batches. An image is never held in memory as a whole, is read in parts, and
+is rejected if it is damaged.
 
-The format is that of Hadoop 2.4 and later: a magic number, sections of delimited protobuf messages, a summary at the
-end with the location of each section (Hadoop's fsimage.proto). An INODE message does not name its parent, and the section
-has no order. So `prepare` walks the image once and writes flat files (each inode's parent, each directory's path), and
-`read_part` turns any range of inodes into rows.
+The format is that of Hadoop 2.4 and later (Hadoop's fsimage.proto): a magic number, sections of delimited protobuf
+messages, and a summary at the end with the location of each section. An INODE message does not name its parent, and
+the messages are in no order. `prepare` therefore walks the image once and writes flat files: the parent of each inode,
+and the path of each directory. `read_part` then converts any range of inodes to rows.
 
 This package does not depend on the extractors. It needs pyarrow and NumPy, so it is imported only where it is used.
 """

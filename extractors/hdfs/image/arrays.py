@@ -1,4 +1,4 @@
-"""Decodes values of many messages at once into arrays: numbers, packed numbers, texts."""
+"""Decode values of many messages at once into arrays: numbers, packed numbers and texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Numbers = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 
 PAD_BYTES: Final = 16
-"""Number of zero bytes after a page's data, so that a whole word can be fetched at any byte of the data."""
+"""Number of zero bytes after a page's data, so that an 8-byte word can be fetched at any byte of the data."""
 _SLICE_BYTES: Final = 4 << 20
 _SLASH: Final = pa.scalar("/", pa.large_string())
 _CONTINUES: Final = np.uint64(0x8080808080808080)
@@ -30,8 +30,8 @@ _LOW28, _HIGH28 = np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)
 
 
 class Page:
-    """``size`` bytes of messages in ``data``, then `PAD_BYTES` zeros; ``bytes`` views the data as bytes, ``words`` as the
-    word that begins at each byte.
+    """``size`` bytes of messages in ``data``, followed by `PAD_BYTES` zeros. ``bytes`` is a view of the data as bytes;
+    ``words`` is a view that has, for each byte, the 8-byte word beginning there.
     """
 
     __slots__ = ("bytes", "data", "size", "words")
@@ -43,7 +43,7 @@ class Page:
 
 
 def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
-    """Decode the numbers that begin at these bytes; return them and the byte length of each."""
+    """Decode the numbers that begin at these bytes. Return the numbers, and the length of each in bytes."""
     first = page.bytes[at]
     if first.max(initial=0) < 0x80:
         return first.astype(np.uint64), np.ones(len(at), np.int64)
@@ -70,7 +70,7 @@ def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
 
 
 def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
-    """Complete the numbers of nine and ten bytes, whose first eight bytes are in ``value``."""
+    """Complete the numbers of nine or ten bytes, whose first eight bytes are already in ``value``."""
     where = at[rows] + 8
     ninth = page.bytes[np.minimum(where, page.size)].astype(np.uint64)
     tenth = page.bytes[np.minimum(where + 1, page.size)].astype(np.uint64)
@@ -85,8 +85,8 @@ def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Int
 
 
 def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
-    """Yield all numbers in these spans as pairs of arrays (the rows of the numbers' spans, the numbers), with at most a
-    few million numbers each.
+    """Yield all numbers in these spans as (rows, numbers): two arrays that give, for each number, the row of its span
+    and the number itself. Each pair has at most a few million numbers.
     """
     some = ends > starts
     rows, starts, ends = rows[some], starts[some], ends[some]
@@ -106,7 +106,7 @@ def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tu
 def _slices(page: Page, start: int, end: int) -> Iterator[tuple[int, int]]:
     while start < end:
         cut = min(start + _SLICE_BYTES, end)
-        while page.data[cut - 1] >= 0x80:  # ends at the span's own end, if not before
+        while page.data[cut - 1] >= 0x80:  # the cut reaches the end of the span at the latest
             cut += 1
         yield start, cut
         start = cut
@@ -130,13 +130,14 @@ def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, N
 
 
 def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
-    """Copy the bytes between ``starts`` and ``ends``. The spans must be in the page's order; an absent one (both are
-    0) is empty.
+    """Copy the bytes of each span from ``starts`` to ``ends``. The spans must be in the page's order. An absent span,
+    for which both are 0, gives an empty value.
     """
     count = len(starts)
     if not count:
         return pa.array([], pa.binary())
-    # Build an array of the spans and the gaps between them and take every other element: this copies at Arrow's speed.
+    # Build an array of the spans and the gaps between them, and take every other element. This copies at Arrow's
+    # speed.
     offsets = np.empty(2 * count, np.int32)
     if ends.min() == 0:
         begins = np.where(ends > 0, starts, np.maximum.accumulate(ends))
@@ -157,7 +158,7 @@ def pieces(array: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
 
 
 def as_text(array: pa.BinaryArray) -> pa.StringArray:
-    """Decode UTF-8; each byte that is not UTF-8 is written ``\\xNN``."""
+    r"""Decode UTF-8. Each byte that is not UTF-8 becomes ``\xNN``."""
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid:
@@ -165,12 +166,14 @@ def as_text(array: pa.BinaryArray) -> pa.StringArray:
 
 
 def joined(paths: Any, names: pa.StringArray) -> Any:
-    """Join ``paths`` (large strings) and ``names`` with a slash, row by row."""
+    """Join ``paths`` (large strings) and ``names`` with slashes, row by row."""
     return pc.binary_join_element_wise(paths, names.cast(pa.large_string()), _SLASH)
 
 
 def bad_name(names: pa.BinaryArray) -> int:
-    """Return the first row with an empty name, which only the root may have, or a name with a slash; -1 if none has."""
+    """Return the first row with an empty name, which only the root may have, or with a slash in the name; -1 if there
+    is none.
+    """
     offsets, data = pieces(names)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():

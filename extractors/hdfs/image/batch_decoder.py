@@ -1,8 +1,8 @@
-"""Decodes tens of thousands of protobuf messages at a time, in parallel.
+"""Decode tens of thousands of protobuf messages at a time, in parallel.
 
-A `Page` holds many messages. Each has a cursor; a step takes the lowest field tag at any cursor and decodes that field
-in all messages that have it there, with array operations. Writers put fields in ascending order, so messages of one
-kind go in step; any other order is decoded as well, in more steps.
+A `Page` holds many messages, and each message has a cursor. A step takes the lowest field tag at any cursor, and
+decodes that field with array operations in all messages whose cursor is at this tag. Writers put fields in ascending
+order, so messages of one kind need the same steps. Any other order is decoded as well, in more steps.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from extractors.hdfs.image.errors import Malformed
 
 FEW_ROWS: Final = 24
 STEPS_IN_COMMON: Final = 24
-"""After this many steps, if fewer than `FEW_ROWS` messages have the next field, they are read to their end one by one,
-because a step costs the same for one row as for a hundred, and a single file may have a hundred thousand blocks.
+"""Number of steps after which the remaining fields are read message by message if fewer than `FEW_ROWS` messages have
+the next field. A step costs the same for one row as for a hundred, and a single file may have a hundred thousand
+blocks.
 """
 
 _DONE: Final = 0xFFFF
@@ -29,17 +30,17 @@ _DONE: Final = 0xFFFF
 
 class Kind(Enum):
     NUMBER = auto()
-    """varint: a column of numbers, 0 if absent"""
+    """A varint. It gives one column of numbers, 0 if absent."""
     FIXED64 = auto()
     SPAN = auto()
-    """bytes or a nested message: two columns, start and end; both 0 if absent"""
+    """Bytes or a nested message. It gives two columns, start and end, both 0 if absent."""
     EACH = auto()
-    """a nested message that may occur many times: `Decoded.spans`"""
+    """A nested message that may occur many times, available from `Decoded.spans`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A wanted field and its column."""
+    """A wanted field: the name of its column, and its kind."""
 
     column: str
     kind: Kind
@@ -55,7 +56,7 @@ def tag(number: int, wire_type: int) -> int:
 
 @dataclass(slots=True)
 class Decoded:
-    """Columns with a row for each message."""
+    """Columns with one row for each message."""
 
     numbers: dict[str, Numbers] = field(default_factory=dict)
     starts: dict[str, Ints] = field(default_factory=dict)
@@ -63,11 +64,13 @@ class Decoded:
     each: dict[str, list[tuple[Ints, Ints, Ints]]] = field(default_factory=dict)
 
     def has(self, column: str) -> Flags:
-        """Return a mask of the rows that have this SPAN."""
+        """Return a mask of the rows in which this SPAN is present."""
         return self.ends[column] > 0
 
     def spans(self, column: str) -> tuple[Ints, Ints, Ints]:
-        """Return row, start and end of each message of an EACH field, ordered only within a row."""
+        """Return three arrays: row, start and end of each message of an EACH field. They are ordered only within a
+        row.
+        """
         if not self.each[column]:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows, starts, ends = (np.concatenate(parts) for parts in zip(*self.each[column], strict=True))
@@ -75,8 +78,8 @@ class Decoded:
 
 
 def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:
-    """Decode the messages between ``start`` and ``end``. Raises `Malformed`; if ``strict``, also for a field that
-    ``shape`` does not have.
+    """Decode the messages between ``start`` and ``end``. Raises `Malformed`; with ``strict``, also for a field that is
+    not in ``shape``.
     """
     count = len(start)
     out = Decoded()
@@ -113,7 +116,7 @@ def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = F
 
 
 def _step(page: Page, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: int, shape: Shape) -> None:
-    """Decode the field with this tag in these rows, and move the rows' cursors past it."""
+    """Decode the field with this tag in these rows, and move the cursors of these rows past the field."""
     begin = cursor[rows]
     limit = end[rows]
     if lowest >= 0x80 or lowest < 8:
@@ -192,7 +195,7 @@ def _check(behind: Ints, limit: Ints, begin: Ints, what: str) -> None:
 
 
 def _check_tags(tags: Numbers, begin: Ints) -> None:
-    # A tag of two bytes that would fit into one is invalid: it would hide a known field from the columns.
+    # A tag of two bytes that would fit into one byte is invalid, because it would hide a known field from the columns.
     bad = (tags < 0x80) | (tags >= 1 << 32)
     if bad.any():
         row = int(np.argmax(bad))

@@ -1,8 +1,9 @@
-"""Decompresses a section with the codec whose class name Hadoop wrote into the summary.
+"""Decompress a section with the codec whose class name Hadoop wrote into the summary.
 
-A section may be several consecutive streams (parallel images write one for each part of the section), which are read as
-one sequence of bytes. Snappy and LZ4 come in the blocks of Hadoop's BlockCompressorStream: the length of the plain bytes
-(four bytes, big endian), then for each chunk of them the length of the compressed bytes and these bytes.
+A section may consist of several consecutive streams, because parallel images write one for each part of the section.
+They are read as one sequence of bytes. Snappy and LZ4 use the blocks of Hadoop's BlockCompressorStream: the length of
+the plain bytes (four bytes, big endian), then for each chunk of them the length of the compressed bytes, followed by
+these bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from extractors.hdfs.image.errors import Malformed
 INPUT_BYTES: Final = 64 << 10
 OUTPUT_BYTES: Final = 1 << 20
 MAX_BLOCK_BYTES: Final = 64 << 20
-"""Maximum size of a block. Hadoop's buffer is 256 KiB unless someone raised it; a larger block means damage."""
+"""Maximum size of a block. Hadoop's buffer is 256 KiB unless it is configured to be larger, so a larger block means
+damage.
+"""
 MAX_WINDOW_BYTES: Final = 128 << 20
 
 Pieces = Iterator[bytes]
@@ -31,7 +34,7 @@ class UnknownCodec(ValueError):
 
 
 class _Stream(Protocol):
-    """A compressed stream being read. Once it has ended, ``rest`` is the unused input."""
+    """A compressed stream that is being read. After its end, ``rest`` is the unused input."""
 
     ended: bool
     rest: bytes
@@ -40,9 +43,9 @@ class _Stream(Protocol):
 
 
 def decompress(codec: str, source: BinaryIO, size: int) -> Pieces:
-    """Yield the plain bytes of the next ``size`` compressed bytes in ``source``, a piece at a time.
+    """Yield the plain bytes of the next ``size`` compressed bytes in ``source``, piece by piece.
 
-    Raises `Malformed` (offset in the compressed bytes) and `UnknownCodec`.
+    Raises `Malformed` (with the offset in the compressed bytes) and `UnknownCodec`.
     """
     name = codec.rpartition(".")[2]
     if name in ("SnappyCodec", "Lz4Codec"):
@@ -102,7 +105,7 @@ class _Bzip2:
 
 
 class _Zstandard:
-    # Small inputs bound the output of one call, because a zstandard block has at most 128 KiB.
+    # Small inputs limit the output of one call, because a zstandard block has at most 128 KiB.
     def __init__(self) -> None:
         self._stream = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
         self.ended, self.rest = False, b""

@@ -1,4 +1,4 @@
-"""The columns of a batch, except the path."""
+"""The columns of a record batch, except the path."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ SCHEMA: Final = pa.schema(
         *((name, pa.int64()) for name in SUMS),
     ]
 )
-"""``size`` is that of closed files, ``uc_size`` that of files still being written. Dates are epoch ms. A directory's
-contents are summed (`extractors.hdfs.image.contents`).
+"""Columns of a record batch. ``size`` is the size of a closed file, ``uc_size`` that of a file that is still being
+written. Times are epoch ms. The columns of `SUMS` are sums over a directory's contents
+(`extractors.hdfs.image.contents`).
 """
 
 _STRIPED: Final = 1
@@ -70,7 +71,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The rows of a page by inode type, and the decoded fields of each type. ``sizes`` are those of the files."""
+    """The rows of a page by inode type, and the decoded fields of each type. ``sizes`` are the sizes of the files."""
 
     files: Ints
     directories: Ints
@@ -81,7 +82,7 @@ class Kinds:
     sizes: Ints
 
     def numbers(self, column: str, count: int) -> Numbers:
-        """Return a field of all rows; 0 for rows of a type without it."""
+        """Return the values of a field for all rows; 0 for rows of a type that lacks the field."""
         out = np.zeros(count, np.uint64)
         for rows, fields in (
             (self.files, self.file),
@@ -114,10 +115,10 @@ def attribute_columns(
     inherited: NDArray[np.int16],
     policy_names: Sequence[str],
 ) -> dict[str, Any]:
-    """Return all columns except the path, with a row for each inode of the page.
+    """Return all columns except the path, with one row for each inode of the page.
 
-    ``inherited`` is the number of the erasure coding policy in force in the directory above; ``starts`` are the
-    beginnings of the messages.
+    ``inherited`` is, for each row, the number of the erasure coding policy in force in the directory above. ``starts``
+    are the beginnings of the messages.
     """
     count = len(heads.ids)
     kinds = read_kinds(page, heads)
@@ -148,7 +149,7 @@ def attribute_columns(
 
 
 def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[str, Any]:
-    """Return a column for each sum over the contents of directories; the directories are in ``rows``."""
+    """Return one column for each sum over the contents of directories. ``rows`` are the rows of the directories."""
     some = sums["contentFiles"] > 0
     return {
         name: _scattered(count, rows, values, (some & (values != NOT_KNOWN)) if name in _TIMES else None)
@@ -157,7 +158,9 @@ def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[st
 
 
 def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, Any, Any]:
-    """Return columns of owner, group and permission text. Few distinct values fill many rows, so each is decoded once."""
+    """Return three columns: owner, group and permissions as text. Each distinct value is decoded only once, because
+    many rows share few values.
+    """
     encoded = pa.array(permissions).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
 
@@ -178,7 +181,9 @@ def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, 
 
 
 def _scattered(count: int, rows: Ints, values: NDArray[Any], which: Flags | None = None) -> Any:
-    """Return a column with a number in each of ``rows`` (only in those that ``which`` selects), null elsewhere."""
+    """Return a column with ``values`` in ``rows`` and null elsewhere. With ``which``, only the rows that it selects
+    have values.
+    """
     if which is not None:
         rows, values = rows[which], values[which]
     out = np.zeros(count, np.int64)
@@ -189,14 +194,16 @@ def _scattered(count: int, rows: Ints, values: NDArray[Any], which: Flags | None
 
 
 def _flags(count: int, rows: Ints) -> Any:
-    """Return a column that is true in these rows, null elsewhere."""
+    """Return a column that is true in these rows and null elsewhere."""
     absent = np.ones(count, np.bool_)
     absent[rows] = False
     return pa.array(~absent, mask=absent)
 
 
 def _spread(count: int, rows: Ints, values: Any) -> Any:
-    """Return a column of ``count`` rows, with ``values`` (an Arrow array) in ``rows`` and null elsewhere."""
+    """Return a column of ``count`` rows with the elements of ``values``, an Arrow array, in ``rows`` and null
+    elsewhere.
+    """
     if not len(rows):
         return pa.nulls(count, values.type)
     index = np.zeros(count, np.int32)
@@ -224,8 +231,8 @@ def _symlink_targets(page: Page, kinds: Kinds, count: int) -> Any:
 def _understood(
     page: Page, starts: Ints, ends: Ints, understand: Callable[[bytes], T]
 ) -> tuple[Ints, list[T]]:
-    """Apply ``understand`` once to each distinct byte string of these spans. Return the index of each span's result, and
-    the list of results.
+    """Apply ``understand`` once to each distinct byte string in these spans. Return the index of each span's result,
+    and the list of results.
     """
     encoded = gather(page, starts, ends).dictionary_encode()
     index = encoded.indices.to_numpy()
@@ -240,7 +247,6 @@ def _understood(
 
 
 def _attributes(page: Page, kinds: Kinds, strings: Strings) -> list[DirectoryAttributes]:
-    """Return the attributes of each directory of the page."""
     fields = kinds.directory
     found = [DirectoryAttributes()] * len(kinds.directories)
     rows = np.flatnonzero(fields.has("attributes"))
@@ -275,8 +281,8 @@ def _policies(
     inherited: NDArray[np.int16],
     policy_names: Sequence[str],
 ) -> Any:
-    """Return a column of erasure coding policies: for a striped file its own; for a directory its own or, without one,
-    the policy in force above it.
+    """Return a column of erasure coding policies. For a striped file, this is the file's own policy; for a directory,
+    its own policy or, without one, the policy in force above it.
     """
     own = any(each.policy for each in attributes)
     if not striped.any() and not own and not len(policy_names):

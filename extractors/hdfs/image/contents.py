@@ -1,8 +1,8 @@
-"""Sums over everything below each directory: files, bytes and times. Each file is added to its directory once, and the
-directories are then added to their parents, deepest first.
+"""Sums over everything below each directory: files, bytes and times.
 
-The walk writes the values of each inode; once the directory of each inode is known, the sums are written in the section's
-order of directories, so that a part finds the sums that it needs.
+Each file is first added to its directory; directories are then added to their parents, deepest first. The walk writes
+the values of each inode. Once the directory of each inode is known, the sums are written in the section's order of
+directories, so that a part of the image finds the sums that it needs.
 """
 
 from __future__ import annotations
@@ -31,20 +31,24 @@ _FIELDS: Final[Shape] = {
     tag(11, VARINT): Known("block_type", Kind.NUMBER),
 }
 _FACTS: Final = {"file_bytes": "<i8", "file_copies": "<u1", "file_modified": "<u4", "file_accessed": "<u4"}
-"""Column → type, with a value for each inode. Copies are 0 except for files, times are in seconds."""
+"""Column → type of its values, one for each inode. ``file_copies`` is 0 for inodes other than files. Times are in
+seconds.
+"""
 CONTENTS: Final = "contents"
-"""File with a row for each live directory, in the section's order: the index of its inode in the section, and `SUMS`."""
+"""File with one row for each live directory, in the section's order: the index of the directory's inode in the
+section, followed by `SUMS`.
+"""
 SUMS: Final = ("contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed")
-"""Number of files, their bytes, the bytes of all copies, and the newest modification and access time (epoch ms)."""
+"""Number of files, total bytes, total bytes of all copies, and newest modification and access time (epoch ms)."""
 NOT_KNOWN: Final = -1
-"""Access time of a directory with any file below whose access time was not kept."""
+"""Value of the access time of a directory if the access time of any file below it was not kept."""
 _NO_TIME: Final = 0xFFFFFFFF
 _WEEK_S: Final = 604_800
 WEEKS_KEPT: Final = 210
 
 
 class FileFacts:
-    """Columns of sizes and times of files, written during the walk."""
+    """Columns with the sizes and times of files, written during the walk."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch, self._opened = scratch, ExitStack()
@@ -59,7 +63,6 @@ class FileFacts:
         self._opened.close()
 
     def add(self, page: Page, heads: Heads) -> None:
-        """Add the inodes of a page."""
         count, files = len(heads.ids), heads.of(FILE)
         found = decode(page, heads.bodies.starts["file"][files], heads.bodies.ends["file"][files], _FIELDS)
         striped = found.numbers["block_type"] == 1
@@ -79,15 +82,16 @@ class FileFacts:
 
 
 def _seconds(times_ms: Numbers) -> Numbers:
-    """Convert to seconds, rounded up so that nothing seems older than it is."""
+    """Convert times to seconds, rounded up so that nothing seems older than it is."""
     seconds: Numbers = times_ms // np.uint64(1000) + np.uint64(1)
     return np.minimum(seconds, np.uint64(_NO_TIME - 1), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """``newest_s`` is the newest time of any file. ``read_weeks`` are the weeks (of seven days, numbered since 1970) that
-    have the last access to a file after its last modification; they show that access times were kept.
+    """Times of all files. ``newest_s`` is the newest time of any file, in seconds. ``read_weeks`` are the weeks (of
+    seven days, numbered since 1970) in which a file was last accessed after its last modification. They show when
+    access times were kept.
     """
 
     newest_s: int
@@ -95,8 +99,8 @@ class Times:
 
 
 def sum_contents(tree: Tree, ranked: Ints, inodes: Ints, count: int, scratch: Path) -> Times:
-    """Write `CONTENTS` and delete the columns of `FileFacts`; the column of parents already holds ranks. ``inodes`` are
-    the indices of the directories in the section, ``count`` is the number of all inodes.
+    """Write `CONTENTS` and delete the columns of `FileFacts`. The column of parents must already hold ranks.
+    ``inodes`` are the indices of the directories in the section; ``count`` is the number of all inodes.
     """
     sums = np.zeros((len(ranked), len(SUMS)), np.int64)
     newest_s, weeks = 0, set[int]()
@@ -158,8 +162,8 @@ class Contents:
         self._inodes = np.ascontiguousarray(self._table[:, 0])
 
     def of(self, first: int, count: int) -> tuple[Ints, dict[str, Ints]]:
-        """Return the directories among ``count`` inodes of the section from ``first`` on: their rows, counted from
-        ``first``, and their sums.
+        """Return the directories among the ``count`` inodes from index ``first`` on, as (rows, sums). Rows are counted
+        from ``first``; ``sums`` maps the names in `SUMS` to arrays.
         """
         begin, end = np.searchsorted(self._inodes, (first, first + count))
         found = np.asarray(self._table[begin:end])

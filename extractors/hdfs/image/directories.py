@@ -1,4 +1,4 @@
-"""The tree of directories: which are below the root, how deep, and the path of each."""
+"""The tree of directories: which of them are below the root, their depths, and their paths."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from extractors.hdfs.image.strings import REPLICATED
 
 MAX_ROUNDS: Final = 64
 MAX_PATH_BYTES: Final = 64 << 10
-"""Longest path accepted. HDFS itself refuses to create paths of more than 8,000 characters or 1,000 components."""
+"""Maximum length of a path. HDFS itself refuses to create paths of more than 8,000 characters or 1,000 components."""
 _CHUNK_BYTES: Final = 32 << 20
 _CHUNK_ROWS: Final = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Arrays with an element for each directory, in the section's order. Only for ``live`` directories, which reach the
-    root, ``depths`` (0 for the root) and ``lengths`` (bytes of the path) are valid.
+    """Arrays with one element for each directory, in the section's order. ``live`` directories are those below the
+    root. ``depths`` (0 for the root) and ``lengths`` (bytes of the path) are valid only for live directories.
     """
 
     live: Flags
@@ -57,11 +57,11 @@ def grow(
     name_lengths: Ints,
     contested: Mapping[int, Sequence[int]],
 ) -> Tree:
-    """Follow every directory to the root; one that does not reach it belongs only to snapshots. Raises ImageError on a
-    cycle.
+    """Follow every directory to the root. A directory that does not reach the root belongs only to snapshots. Raises
+    ImageError on a cycle.
 
-    ``contested`` maps each directory that has several parents to these parents. At most one of them may be live, because
-    the others list the directory only in snapshots.
+    ``contested`` maps each directory with several parents to these parents. Only one of them may be live, because the
+    others list the directory only in snapshots.
     """
     count = len(ids)
     above = parents.astype(np.int64)
@@ -86,7 +86,7 @@ def grow(
 
 
 def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequence[int]) -> int:
-    """Return the live directory among ``owners``, -1 if none is live. Raises ImageError if several are."""
+    """Return the live directory among ``owners``; -1 if none is live. Raises ImageError if several are live."""
     live = [each for each in owners if tree.live[each]]
     if len(live) > 1:
         what = f"inode {inode} is listed by directory {ids[live[0]]} and by {ids[live[1]]}"
@@ -99,9 +99,11 @@ def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequenc
 
 
 def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints) -> Tree:
-    """Make every directory point to its parent, then two up, then four, and so on, until all have arrived."""
+    """Return the tree. In each round, the pointer of every directory doubles its distance, from the parent to two
+    levels up, then four, and so on, until all pointers have arrived at the root or at the dummy after the directories.
+    """
     count = len(ids)
-    # A dummy after the directories is the parent of those that no directory lists.
+    # A dummy after the directories is the parent of directories that no other directory lists.
     to = np.append(above, count)
     to[root] = root
     depths = np.ones(count + 1, np.int64)
@@ -123,7 +125,7 @@ def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints)
 
 
 def rank(tree: Tree) -> Ints:
-    """Return the live directories, the shallow ones first, beginning with the root."""
+    """Return the numbers of the live directories, ordered by depth, beginning with the root."""
     live = np.flatnonzero(tree.live)
     return live[np.argsort(tree.depths[live], kind="stable")]
 
@@ -131,8 +133,8 @@ def rank(tree: Tree) -> Ints:
 def write_paths(
     image: str, ids: Numbers, tree: Tree, ranked: Ints, renamed: Mapping[int, bytes], scratch: Path
 ) -> None:
-    """Write `PATHS` and `PATH_ENDS` in the order of ``ranked``. The path of the root is empty, so that a slash joins any
-    name to any path.
+    """Write `PATHS` and `PATH_ENDS` in the order of ``ranked``. The root's path is empty, so that any path and name
+    can be joined with a slash.
     """
     lengths = tree.lengths[ranked]
     longest = int(np.argmax(lengths))
@@ -170,7 +172,7 @@ def write_paths(
 
 
 def _mapped(scratch: Path, ends: NDArray[np.int64], begin: int, end: int) -> Any:
-    """Return the paths of one depth."""
+    """Return the paths of the directories from rank ``begin`` to ``end``, which have the same depth."""
     low, high = int(ends[begin]), int(ends[end])
     data = pa.memory_map(str(scratch / PATHS)).read_buffer()[low:high] if high > low else pa.py_buffer(b"")
     return pa.Array.from_buffers(
@@ -179,7 +181,7 @@ def _mapped(scratch: Path, ends: NDArray[np.int64], begin: int, end: int) -> Any
 
 
 def _cuts(lengths: Ints, begin: int, end: int) -> list[tuple[int, int]]:
-    """Split rows into runs bounded in rows and in bytes."""
+    """Split a range of rows into runs with a bounded number of rows and bytes."""
     sums = np.cumsum(lengths[begin:end])
     cuts = [begin]
     while cuts[-1] < end:
@@ -190,7 +192,7 @@ def _cuts(lengths: Ints, begin: int, end: int) -> list[tuple[int, int]]:
 
 
 class _Names:
-    """The directories' names, written by the walk, as text."""
+    """Names of the directories as text, read from the files that the walk wrote."""
 
     def __init__(self, scratch: Path, renamed: Mapping[int, bytes]) -> None:
         ends = read_column(scratch / NAME_ENDS, "<i8")
@@ -214,8 +216,8 @@ class _Names:
 
 
 def write_policies(tree: Tree, ranked: Ints, set_on: Mapping[int, str], scratch: Path) -> list[str]:
-    """Write `POLICIES`, the number of the erasure coding policy in force in each directory, by rank. Return the names of
-    the policies, by number; if there are none, write nothing.
+    """Write `POLICIES`, which holds by rank the number of the erasure coding policy in force in each directory. Return
+    the names of the policies, by number. Write nothing if there are none.
     """
     names = sorted(set(set_on.values()) - {REPLICATED})
     if not names:

@@ -1,4 +1,4 @@
-"""Errors in images, with the file, section and byte."""
+"""Errors in images, with the location: file, section and byte."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class ImageError(OSError):
-    """An image that cannot be read or trusted.
+    """An image cannot be read or trusted.
 
-    ``section`` is the section's name, "" for the file as a whole; ``offset`` counts bytes of the file, or of the
-    section's decompressed bytes if the image is compressed, and is -1 if there is no single place.
+    ``section`` is the section's name, or "" for the file as a whole. ``offset`` counts bytes of the file or, if the
+    image is compressed, of the decompressed section; it is -1 if the error has no single location.
     """
 
     def __init__(self, file: str, what: str, section: str = "", offset: int = -1) -> None:
@@ -28,7 +28,7 @@ class ImageError(OSError):
 
 
 class Malformed(ValueError):
-    """Bytes that are not the expected message; ``offset`` counts from the start of the bytes given."""
+    """Bytes are not the expected message. ``offset`` counts from the beginning of these bytes."""
 
     def __init__(self, what: str, offset: int) -> None:
         super().__init__(what)
@@ -37,7 +37,7 @@ class Malformed(ValueError):
 
 @contextmanager
 def placed(file: Path | str, section: str, base: int) -> Iterator[None]:
-    """Turn `Malformed` into an `ImageError`; ``base`` is the offset of the first byte read."""
+    """Convert `Malformed` to an `ImageError`. ``base`` is the offset of the first byte that was read."""
     try:
         yield
     except Malformed as error:

@@ -1,4 +1,4 @@
-"""Finds the image to read and checks that it is whole. A NameNode writes the MD5 of an image next to it, in md5sum's
+"""Find the image to read, and check that it is complete. A NameNode writes the MD5 of an image next to it, in md5sum's
 format, after everything else.
 """
 
@@ -12,15 +12,16 @@ from typing import Final
 
 from extractors.hdfs.image.errors import ImageError
 
-# Not fsimage.ckpt_* (being written), not fsimage_rollback_* (of an upgrade), not the checksums.
+# Excluded are fsimage.ckpt_* (being written), fsimage_rollback_* (of an upgrade), and the checksums.
 _NAME: Final = re.compile(r"fsimage_([0-9]+)")
 
 
 def find_image(place: Path | str) -> Path:
-    """Return the newest image. ``place`` is an image, or a directory with images (its ``current`` is searched too).
+    """Return the newest image. ``place`` is an image, or a directory with images, possibly in its subdirectory
+    ``current``.
 
-    In a directory, only ``fsimage_<transaction id>`` counts, and only with its ``.md5``, because a NameNode writes that
-    last. Raises `ImageError` if there is none.
+    In a directory, a file counts as an image only if it is named ``fsimage_<transaction id>`` and has an ``.md5``
+    file, because a NameNode writes that last. Raises `ImageError` if no image is found.
     """
     path = Path(place)
     try:
@@ -54,7 +55,7 @@ def find_image(place: Path | str) -> Path:
 
 
 def md5_beside(image: Path) -> str:
-    """Return the MD5 recorded for an image; "" if there is none."""
+    """Return the MD5 recorded for an image; "" if none is recorded."""
     try:
         found = _LINE.fullmatch(checksum_file(image).read_text(encoding="utf-8", errors="replace")[:4096])
     except OSError:
@@ -71,8 +72,8 @@ def checksum_file(image: Path) -> Path:
 
 
 def check_md5(path: Path | str, report: Callable[[int, int], None] | None = None) -> None:
-    """Read the whole image and compare its MD5 with the recorded one; ``report`` gets the bytes done and the total. Raises
-    `ImageError`.
+    """Read the whole image and compare its MD5 with the recorded one. ``report`` receives the bytes done and in total.
+    Raises `ImageError`.
     """
     image = Path(path)
     beside = checksum_file(image)

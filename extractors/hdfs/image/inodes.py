@@ -1,4 +1,6 @@
-"""INODE: the contents of its messages (fsimage.proto, INodeSection), the rules for each, and the walk over all of them."""
+"""The INODE section: fields of its messages (fsimage.proto, INodeSection), the rules for each, and the walk over all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from extractors.hdfs.image.wire import BYTES, FIXED64, VARINT, read_varint
 
 ROOT_ID: Final = 16385
 MAX_INODES: Final = (1 << 32) - 16
-"""Maximum number of inodes: indices are stored in four bytes, and the highest values are reserved."""
+"""Maximum number of inodes. Indices are stored in four bytes, and the highest values are reserved."""
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 
 _INODE: Final[Shape] = {
@@ -62,7 +64,7 @@ _BLOCK: Final[Shape] = {tag(3, VARINT): Known("bytes", Kind.NUMBER)}
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The fields that inodes of all types have; ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
+    """The fields that inodes of all types have. ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
 
     ids: Numbers
     kinds: NDArray[np.uint8]
@@ -87,13 +89,13 @@ def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
 
 
 def decode_files(page: Page, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
-    """Return the decoded fields of the files, and each file's size."""
+    """Return the decoded fields of the files, and the size of each file in bytes."""
     files = decode(page, starts, ends, FILE_FIELDS)
     return files, file_sizes(page, files)
 
 
 def file_sizes(page: Page, files: Decoded) -> Ints:
-    """Return the size of each decoded file, the sum over its blocks."""
+    """Return the size of each decoded file in bytes, which is the sum over its blocks."""
     rows, first, last = files.spans("blocks")
     sizes = np.zeros(len(files.numbers["replication"]), np.int64)
     np.add.at(sizes, rows, decode(page, first, last, _BLOCK).numbers["bytes"].view(np.int64))
@@ -108,8 +110,8 @@ def _check(good: NDArray[np.bool_], starts: Ints, what: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Scanned:
     """Result of one walk over ``count`` inodes. ``ids`` and ``inodes`` (indices in the section) are those of the
-    directories, in the section's order, which numbers the directories. ``policies`` maps such a number to the erasure
-    coding policy set on that directory.
+    directories. Directories are numbered in the section's order. ``policies`` maps the number of a directory to the
+    erasure coding policy set on it.
     """
 
     count: int
@@ -126,8 +128,8 @@ def scan(
     report: Callable[[int, int], None],
     lay_down: Callable[[Page, Heads], None],
 ) -> Scanned:
-    """Walk over the section; write columns with a value for each inode, and the names of directories. ``expected`` is the
-    number of inodes in the section's header. ``lay_down`` is called with each page.
+    """Walk over the section. Write columns with one value for each inode, and the names of directories. ``expected``
+    is the number of inodes in the section's header. ``lay_down`` is called with each page and its heads.
     """
     plain = source.plain
     header = source.read(0, min(plain.length, 64))
@@ -177,7 +179,7 @@ def _marks(some: Messages, first: int) -> Ints:
 
 
 def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
-    """Write the directories' names one after another; return the length of each."""
+    """Write the names of the directories one after another. Return the length of each in bytes."""
     starts, ends = heads.bodies.starts["name"][which], heads.bodies.ends["name"][which]
     names = gather(page, starts, ends)
     below = np.flatnonzero(heads.ids[which] != ROOT_ID)
@@ -192,8 +194,8 @@ def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
 
 
 def _policies(page: Page, heads: Heads, which: Ints, first: int, strings: Strings) -> dict[int, str]:
-    """Return directory number → erasure coding policy, for each of these directories with a policy of its own. ``first``
-    is the number of the first one.
+    """Return directory number → erasure coding policy, for each of these directories on which a policy is set.
+    ``first`` is the number of the first directory.
     """
     starts, ends = heads.bodies.starts["directory"][which], heads.bodies.ends["directory"][which]
     attributes = decode(page, starts, ends, _ATTRIBUTES)

@@ -1,4 +1,6 @@
-"""The frame of an image: magic number, sections, summary. Reads some kilobytes, whatever the image's size."""
+"""The structure of an image: magic number, sections and summary. Only some kilobytes are read, whatever the image's
+size.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ ONDISK_VERSION: Final = 1
 MAX_SUMMARY_BYTES: Final = 1 << 20
 MAX_EMPTY_STREAM_BYTES: Final = 64
 MAX_SMALL_BYTES: Final = 256 << 20
-"""Maximum size of a section held in memory (string table, erasure coding policies); no real image has larger ones."""
+"""Maximum size of a section held in memory (string table, erasure coding policies). No real image exceeds it."""
 
 NS_INFO, INODE, INODE_DIR = "NS_INFO", "INODE", "INODE_DIR"
 INODE_REFERENCE, STRING_TABLE, ERASURE_CODING = "INODE_REFERENCE", "STRING_TABLE", "ERASURE_CODING"
 NEEDED: Final = (NS_INFO, INODE, INODE_DIR, STRING_TABLE)
 _PART_OF: Final = "_SUB"
-"""Suffix of the names of sections that are parts of another one: of INODE or INODE_DIR, in a parallel image."""
+"""Suffix of the names of sections that are parts of INODE or INODE_DIR, in a parallel image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
-    """The summary of an image. ``codec`` is the name of Hadoop's class, "" for none; ``sections`` are in the file's
-    order, without the parts of parallel images. ``namespace_id`` is 0 if the image has none. ``changed_ns`` and
-    ``file_id`` (the inode) identify the file.
+    """The summary of an image. ``codec`` is the name of Hadoop's class, "" if the image is not compressed.
+    ``sections`` are in the file's order, without the parts of parallel images. ``namespace_id`` is 0 if the image has
+    none. ``changed_ns`` and ``file_id`` (the file's own inode) identify the file.
     """
 
     path: str
@@ -57,7 +59,9 @@ class ImageSummary:
 
 
 def describe_image(path: Path | str) -> ImageSummary:
-    """Read the summary and the headers of an image; raises `ImageError` if the file is not an image or not whole."""
+    """Return the summary and the headers of an image. Raises `ImageError` if the file is not an image, or not
+    complete.
+    """
     file = str(path)
     try:
         with open(path, "rb") as source:
@@ -88,7 +92,7 @@ def _describe(file: str, source: BinaryIO) -> ImageSummary:
     data = source.read(length)
     with placed(file, "summary", begin):
         layout, codec, sections = _read_summary(data)
-    # The device is left out, because a mounted file is the same on another machine.
+    # The device is left out, because it differs between machines that mount the same file.
     file_id = status.st_ino
     summary = ImageSummary(
         file,
@@ -156,8 +160,8 @@ def _read_section(data: bytes, start: int, end: int) -> Section:
 
 
 def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) -> tuple[Section, ...]:
-    """Return the sections, without parts of sections. Raises ImageError unless they follow one another from the magic
-    number to the summary.
+    """Return the sections, without parts of sections. Raises ImageError unless the sections follow one another without
+    gaps from the magic number to the summary.
     """
     for each in sections:
         if each.length > end or each.offset < len(MAGIC) or each.offset + each.length > end:
@@ -181,7 +185,8 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
             raise ImageError(file, "the section occurs twice", each.name, each.offset)
         names.add(each.name)
         at += each.length
-    # A compressing NameNode opens a stream for a section that never comes, and ends it before it writes the summary.
+    # A compressing NameNode opens a stream for a section that it never writes, and ends the stream before it writes
+    # the summary.
     if not end - (MAX_EMPTY_STREAM_BYTES if compressed else 0) <= at <= end:
         what = f"the last section ends at byte {at}, and the summary begins at {end}"
         raise ImageError(file, what, "summary", at)
@@ -192,7 +197,7 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
 
 
 def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> int:
-    """Return field ``number`` of the message at the beginning of a section; 0 if it is not set."""
+    """Return field ``number`` of the message at the beginning of a section; 0 if the field is not set."""
     section = summary.section(name)
     if section is None:
         raise ImageError(summary.path, "the section is missing", name)
@@ -211,7 +216,7 @@ def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> 
 
 
 def read_section(summary: ImageSummary, section: Section, source: BinaryIO) -> Iterator[bytes]:
-    """Yield the section's bytes, decompressed, a piece at a time."""
+    """Yield the section's bytes, decompressed, piece by piece."""
     source.seek(section.offset)
     if summary.codec:
         try:
@@ -232,7 +237,7 @@ def read_section(summary: ImageSummary, section: Section, source: BinaryIO) -> I
 
 
 def small_section(summary: ImageSummary, name: str) -> bytes:
-    """Read a section that fits into memory, whole and decompressed; b"" if the image has none."""
+    """Return a whole section that fits into memory, decompressed; b"" if the image does not have it."""
     section = summary.section(name)
     if section is None:
         return b""

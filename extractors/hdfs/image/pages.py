@@ -1,4 +1,4 @@
-"""A section's messages, a page at a time."""
+"""Read the messages of a section, one page at a time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from extractors.hdfs.image.wire import read_varint
 PAGE_BYTES: Final = 4 << 20
 PAGE_MESSAGES: Final = 32 << 10
 MAX_MESSAGE_BYTES: Final = 256 << 20
-"""Maximum size of a message. Even a file of ten million blocks, or a directory of forty million children, has less."""
+"""Maximum size of a message. Even a file of ten million blocks or a directory of forty million children stays below
+it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Location of the plain bytes of a section: in the image itself, or in a scratch file that it was decompressed into.
-
-    ``image``, ``section`` and ``base`` (the offset to report for the first byte) are for error messages.
+    """Location of the plain bytes of a section: in the image itself, or in a scratch file to which the section was
+    decompressed. ``image``, ``section`` and ``base`` (the offset to report for the first byte) are for error messages.
     """
 
     image: str
@@ -35,8 +36,8 @@ class Plain:
 
 
 class Source:
-    """`Plain` bytes, opened. Read, not mapped: a file that is cut off meanwhile raises an error instead of killing the
-    process.
+    """Opened `Plain` bytes. They are read, not memory-mapped, so that a file that is cut off meanwhile raises an error
+    instead of killing the process.
     """
 
     def __init__(self, plain: Plain) -> None:
@@ -53,7 +54,9 @@ class Source:
         os.close(self._descriptor)
 
     def read(self, at: int, size: int, kept: bytes | memoryview = b"") -> Page:
-        """Read a page: the bytes ``kept`` from the previous page, then ``size`` bytes of the section from ``at`` on."""
+        """Return a page that consists of the bytes ``kept`` from the previous page and of ``size`` bytes of the
+        section from ``at`` on.
+        """
         data = bytearray(len(kept) + size + PAD_BYTES)
         data[: len(kept)] = kept
         into, done = memoryview(data)[len(kept) : len(kept) + size], 0
@@ -75,9 +78,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages of a page: each from ``frames[i]`` to ``ends[i]`` with its length prefix, from ``starts[i]`` without.
-
-    ``at`` is the offset of the page in the section.
+    """The messages of a page. Message i extends from ``frames[i]`` (with its length prefix) or ``starts[i]`` (without)
+    to ``ends[i]``. ``at`` is the offset of the page in the section.
     """
 
     page: Page
@@ -88,9 +90,9 @@ class Messages:
 
 
 def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
-    """Return the end of each whole message of a delimited sequence, for up to ``most`` messages.
+    """Return the end of each complete message of a delimited sequence, for up to ``most`` messages.
 
-    After the ``size`` bytes, ``data`` has more zeros than a number has bytes.
+    After the ``size`` bytes, ``data`` must have more zeros than a number has bytes.
     """
     ends: list[int] = []
     add = ends.append
@@ -114,7 +116,7 @@ def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
 
 
 def read_messages(source: Source, at: int) -> Iterator[Messages]:
-    """Yield all messages from ``at`` to the section's end, a page at a time."""
+    """Yield all messages from offset ``at`` to the end of the section, one page at a time."""
     plain = source.plain
     kept: bytes | memoryview = b""
     wanted = PAGE_BYTES
@@ -145,8 +147,8 @@ def _whole(page: Page, left: int) -> int:
 
 
 def framed(source: Source, page: Page, at: int, ends: Ints) -> Messages:
-    """Return the messages that end at ``ends`` and fill the page up to the last of these. Raises `ImageError` if a
-    message's length prefix does not match its end.
+    """Return the messages of a page, which end at ``ends``. Raises `ImageError` if a message's length prefix does not
+    match its end.
     """
     frames = np.empty_like(ends)
     frames[0] = 0

@@ -1,9 +1,9 @@
-"""The directory of each inode: the sections INODE_DIR and INODE_REFERENCE, and their join with the inodes.
+"""Find the directory of each inode, by joining the sections INODE_DIR and INODE_REFERENCE with the inodes.
 
-A DirEntry lists its children by inode id, and those shared with a snapshot by their index in INODE_REFERENCE
-(fsimage.proto, INodeDirectorySection and INodeReferenceSection). As files come and go, ids spread over billions, so no
-array is indexed by id. Instead, both sides of the join are sorted, one range of ids after another, with as many ranges
-as the memory limit requires.
+A DirEntry lists its children by inode id. Children shared with a snapshot are listed by their index in INODE_REFERENCE
+(fsimage.proto, INodeDirectorySection and INodeReferenceSection). As files are created and deleted, ids spread over
+billions, so no array is indexed by id. Instead, both sides of the join are sorted, one range of ids after another,
+with as many ranges as the memory limit requires.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _REFERENCE: Final[Shape] = {
     tag(2, BYTES): Known("name", Kind.SPAN),
 }
 _BYTES_A_ROW: Final = 48
-"""Memory for a row of either side while a range is joined."""
+"""Memory for one row of either side while a range is joined."""
 _SAMPLES: Final = 1 << 16
 
 
 @dataclass(slots=True)
 class References:
-    """The section INODE_REFERENCE: ``referred`` has the inode id of each reference, in order; ``names`` maps the index of
-    a reference to its own name, if it has one.
+    """The section INODE_REFERENCE. ``referred`` has the inode id of each reference, in order. ``names`` maps the index
+    of a reference to the reference's own name, if it has one.
     """
 
     referred: Numbers = field(default_factory=lambda: np.zeros(0, np.uint64))
@@ -78,8 +78,8 @@ def read_references(source: Source | None) -> References:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Number of rows in the columns `CHILDREN` (inode ids) and `OWNERS` (numbers of directories). ``renamed`` maps inode
-    ids to names from references, which replace the names in section INODE.
+    """Result of `list_children`. ``count`` is the number of rows in the columns `CHILDREN` (inode ids) and `OWNERS`
+    (directory numbers). ``renamed`` maps inode ids to names from references, which replace the names in section INODE.
     """
 
     count: int
@@ -102,7 +102,7 @@ def list_children(
     with Column(scratch / CHILDREN, "<u8") as children, Column(scratch / OWNERS, "<u4") as owners:
         for some in read_messages(source, 0):
             with placed(source.plain.image, source.plain.section, source.plain.base + some.at):
-                # Children in a field overlooked here would be lost silently.
+                # Decoded strictly, because children in an unknown field would be lost silently.
                 out = decode(some.page, some.starts, some.ends, _ENTRY, strict=True)
                 _refuse_unpacked(out.numbers, some.starts)
                 numbers = _numbers(out.numbers["parent"], known, order, some.starts)
@@ -146,7 +146,7 @@ def _renamed(references: References, index: Numbers, ids: Numbers) -> dict[int, 
 
 
 def _refuse_unpacked(numbers: dict[str, Numbers], starts: Ints) -> None:
-    # No NameNode writes these.
+    # No NameNode writes unpacked lists.
     found = (numbers["one child"] != 0) | (numbers["one reference"] != 0)
     if found.any():
         raise Malformed("children that are not packed", int(starts[int(np.argmax(found))]))
@@ -154,8 +154,9 @@ def _refuse_unpacked(numbers: dict[str, Numbers], starts: Ints) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """``parents`` (memory-mapped) has each inode's directory number, or `NOBODY` also if several directories list the
-    inode: these are in ``contested``, by the inode's index. ``named`` maps the wanted ids to their indices.
+    """Result of `join`. ``parents`` (memory-mapped) has each inode's directory number; `NOBODY` if no directory lists
+    the inode, or several do. ``contested`` maps the index of an inode listed by several directories to these
+    directories. ``named`` maps the wanted ids to their indices.
     """
 
     parents: NDArray[np.uint32]
@@ -172,7 +173,7 @@ def join(
     wanted: list[int],
     memory_bytes: int,
 ) -> Joined:
-    """Find the directory number of each inode. ``wanted`` are the inode ids whose indices are returned in ``named``."""
+    """Find the directory number of each inode. ``wanted`` are inode ids whose indices are returned in ``named``."""
     parents = filled(scratch / PARENTS, "<u4", inodes, NOBODY)
     contested: dict[int, list[int]] = {}
     named: dict[int, int] = {}
@@ -205,7 +206,7 @@ def join(
 
 
 def _ranges(scratch: Path, inodes: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield ``count`` ranges of ids, both ends included, with about the same number of inodes in each."""
+    """Yield ``count`` ranges of ids, including both ends, with about the same number of inodes in each."""
     top = (1 << 64) - 1
     if count > 1 and inodes:
         step = max(1, inodes // _SAMPLES)
@@ -224,7 +225,9 @@ def _ranges(scratch: Path, inodes: int, count: int) -> Iterator[tuple[int, int]]
 def _sorted(
     scratch: Path, keys: tuple[str, str], payload: tuple[str, str] | None, count: int, low: int, high: int
 ) -> tuple[Numbers, NDArray[Any]]:
-    """Return the keys within the range, sorted, and the payload of each; without ``payload``, the index of each."""
+    """Return the keys within the range, sorted, and the payload of each key. Without ``payload``, return the index of
+    each key instead.
+    """
     held: list[Numbers] = [np.zeros(0, np.uint64)]
     with_them: list[NDArray[Any]] = [np.zeros(0, np.uint32)]
     for first, chunk in chunks(scratch / keys[0], keys[1], count):

@@ -1,4 +1,6 @@
-"""Output of the first pass, kept in scratch for the parts: flat files of numbers and texts, and a record about them."""
+"""Output of the first pass, stored in scratch for the parts of the image: flat files of numbers and texts, and a
+record that describes them.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +19,33 @@ from extractors.hdfs.image.errors import ImageError
 from extractors.hdfs.image.pages import Plain
 
 FORM: Final = 3
-"""Version of the scratch format. Raise it with every change of the format, so that older output is not reused."""
+"""Version of the scratch format. Increase it with every change of the format, so that older output is not reused."""
 RECORD: Final = "prepared.json"
 
-# A value for each inode, in the section's order. A parent is the directory's number at first, its rank in the end.
+# Columns with one value for each inode, in the section's order. A parent is first the directory's number, and finally
+# its rank.
 FRAMES, MARKS, PARENTS = "frames", "marks", "parents"
-# A value for each directory, the shallow ones first. A directory's position in this order is its rank.
+# Files with one value for each directory, ordered by depth. A directory's position in this order is its rank.
 PATHS, PATH_ENDS, POLICIES = "paths", "path_ends", "policies"
 RENAMED: Final = "renamed.json"
-# Only during the first pass: ids by inode, names by directory in the section's order, all pairs of child and owner.
+# Files that exist only during the first pass: ids by inode, names by directory in the section's order, and all pairs
+# of child and owner.
 IDS, NAMES, NAME_ENDS, CHILDREN, OWNERS = "ids", "names", "name_ends", "children", "owners"
 
 MARK_EVERY: Final = 4096
-"""Number of inodes between two saved offsets; a part finds its beginning from the nearest one."""
+"""Number of inodes between two saved offsets. A part finds its beginning from the nearest saved offset."""
 NOBODY: Final = 0xFFFFFFFF
 """Parent of an inode that no directory lists."""
 ROOT: Final = NOBODY - 1
-"""In the end, the parent of the root itself."""
+"""Final value of the parent of the root itself."""
 NO_POLICY: Final = -1
 CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """A range of inodes of the section: the index of the first, the count, and the offset of the first in the section's
-    bytes.
+    """A range of inodes in the section: index of the first inode, number of inodes, and offset of the first inode in
+    the section's bytes.
     """
 
     first: int
@@ -54,7 +58,7 @@ class Prepared:
     """A prepared image. ``inodes`` counts all inodes of the section, including those of snapshots; ``live`` and
     ``directories`` count the inodes and directories of the live tree.
 
-    ``transaction_id`` is the last transaction that the image holds.
+    ``transaction_id`` is the last transaction in the image.
     """
 
     image: str
@@ -76,7 +80,7 @@ class Prepared:
     """See `extractors.hdfs.image.contents.Times`."""
 
     def parts(self, inodes_in_part: int) -> list[ImagePart]:
-        """Split the whole image into ranges of this many inodes."""
+        """Split the whole image into ranges of ``inodes_in_part`` inodes."""
         marks = read_column(Path(self.scratch, MARKS), "<i8")
         parts = []
         for first in range(0, self.inodes, inodes_in_part):
@@ -87,7 +91,7 @@ class Prepared:
         return parts
 
     def check_unchanged(self) -> None:
-        """Raise `ImageError` if the file is no longer the one that was prepared."""
+        """Raise `ImageError` if the file is not the one that was prepared."""
         try:
             status = os.stat(self.image)
         except OSError as error:
@@ -101,7 +105,7 @@ class Prepared:
 
 
 def prepared_from_json(text: str) -> Prepared | None:
-    """Parse the output of `Prepared.to_json`; None if it is from another version or damaged."""
+    """Parse the output of `Prepared.to_json`. Return None if it is damaged or from another version."""
     try:
         held: dict[str, Any] = json.loads(text)
         if held.pop("form") != FORM:
@@ -114,7 +118,7 @@ def prepared_from_json(text: str) -> Prepared | None:
 
 
 def write_renamed(renamed: Mapping[int, bytes], scratch: Path) -> None:
-    """Write index in the section → name, for the few inodes that get their name from a reference."""
+    """Write inode index in the section → name, for the few inodes whose name comes from a reference."""
     (scratch / RENAMED).write_text(json.dumps({str(inode): name.hex() for inode, name in renamed.items()}))
 
 
@@ -124,7 +128,7 @@ def read_renamed(scratch: Path) -> dict[int, bytes]:
 
 
 class Column:
-    """A file of numbers of one type, written once from first to last."""
+    """A file of numbers of one type, written sequentially and only once."""
 
     def __init__(self, path: Path, dtype: str) -> None:
         self.path, self.dtype, self.count = path, np.dtype(dtype), 0
@@ -142,7 +146,7 @@ class Column:
 
 
 def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDArray[Any]:
-    """Read ``count`` numbers from index ``first`` on, all of them if -1; raises OSError if there are fewer."""
+    """Return ``count`` numbers from index ``first`` on, or all if ``count`` is -1. Raises OSError if there are fewer."""
     kind = np.dtype(dtype)
     values = np.fromfile(path, kind, count, offset=first * kind.itemsize)
     if len(values) < count:
@@ -151,13 +155,13 @@ def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDAr
 
 
 def chunks(path: Path, dtype: str, count: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the column in pieces, each with the index of its first value."""
+    """Yield the column in chunks, each as (index of its first value, values)."""
     for first in range(0, count, CHUNK):
         yield first, read_column(path, dtype, first, min(CHUNK, count - first))
 
 
 def filled(path: Path, dtype: str, count: int, value: int) -> NDArray[Any]:
-    """Create a column of ``count`` times ``value``, memory-mapped so that it can be changed in any order."""
+    """Create a column of ``count`` times ``value``. It is memory-mapped, so that it can be changed in any order."""
     kind = np.dtype(dtype)
     chunk = np.full(min(CHUNK, count), value, kind)
     with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The first pass over an image: writes the flat files that parts need, and rejects an unsound image."""
+"""The first pass over an image. It writes the flat files that reading parts requires, and rejects a damaged image."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from extractors.hdfs.image.prepared import (
 from extractors.hdfs.image.strings import read_strings
 
 FOLDER: Final = "fsimage"
-"""Folder in scratch for all output, which is removed as a whole."""
+"""Subdirectory of scratch for all output. It is removed as a whole."""
 Report = Callable[[str, int, int], None]
-"""Called with the current step, the bytes done and the bytes in all."""
+"""Callback for progress: (current step, bytes done, bytes in total)."""
 
 
 def prepare(
     image: Path | str, scratch: Path | str, *, memory_bytes: int = 512 << 20, report: Report | None = None
 ) -> Prepared:
-    """Walk the image once and write to ``scratch`` the data that `read_part` needs: 8 bytes per inode, each directory's
-    path and totals, and section INODE if the image is compressed. Another 40 bytes or so per inode are needed
+    """Walk the image once and write to ``scratch`` the data that `read_part` needs: 8 bytes per inode, each
+    directory's path and totals, and section INODE if the image is compressed. About 40 more bytes per inode are needed
     temporarily.
 
-    Finished output for the same image is reused; any other is removed. ``memory_bytes`` limits the memory for inodes;
-    each directory takes some 250 bytes on top. Raises `ImageError` if the image is invalid, for example if its
-    directories do not form a tree, and if writing to ``scratch`` fails.
+    Complete output for the same image is reused; other output is removed. ``memory_bytes`` limits the memory for
+    inodes; in addition, each directory takes some 250 bytes. Raises `ImageError` if writing to ``scratch`` fails or
+    the image is invalid, for example because its directories do not form a tree.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER
@@ -154,7 +154,9 @@ def _lay_tree(
     joined: Joined,
     renamed: Mapping[int, bytes],
 ) -> tuple[Tree, NDArray[np.int64]]:
-    """Find the live directories and write their paths; ``renamed`` maps inode indices to names."""
+    """Find the live directories and write their paths. ``renamed`` maps inode indices to names. Return the tree, and
+    the ranked directories.
+    """
     parents = np.asarray(joined.parents[found.inodes])
     if parents[root] != NOBODY or int(found.inodes[root]) in joined.contested:
         raise ImageError(summary.path, "the root is listed as a child", INODE_DIR)
@@ -171,15 +173,15 @@ def _lay_tree(
 
 
 def _among(inodes: NDArray[np.int64], wanted: list[int]) -> list[int]:
-    """Return the positions of the wanted inodes."""
+    """Return the positions of the wanted inodes in ``inodes``."""
     return np.flatnonzero(np.isin(inodes, wanted)).tolist() if wanted else []
 
 
 def _rank_parents(
     summary: ImageSummary, tree: Tree, ranked: NDArray[np.int64], found: Scanned, joined: Joined, root: int
 ) -> int:
-    """Convert the column of parents from directory numbers to ranks, `NOBODY` for an inode that is not live. Return the
-    number of live inodes.
+    """Convert the column of parents from directory numbers to ranks, or to `NOBODY` for inodes that are not live.
+    Return the number of live inodes.
     """
     ranks = np.full(len(tree.live) + 1, NOBODY, np.uint32)
     ranks[ranked] = np.arange(len(ranked), dtype=np.uint32)
@@ -197,7 +199,7 @@ def _rank_parents(
 
 
 def _plain(summary: ImageSummary, name: str, scratch: Path, report: Report) -> Plain:
-    """Return the location of the section's plain bytes; those of a compressed image are written to scratch."""
+    """Return the location of the section's plain bytes. For a compressed image, decompress them to scratch."""
     section = summary.section(name)
     if section is None:
         raise ImageError(summary.path, "the section is missing", name)

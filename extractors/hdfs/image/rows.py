@@ -1,4 +1,4 @@
-"""A part of an image as record batches: the rows of the live tree."""
+"""Read a part of an image as record batches with the rows of the live tree."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ MAX_ROW_PATH_BYTES: Final = 4 * MAX_PATH_BYTES
 
 
 def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a part, some ten thousand in a batch, in the image's order; the columns are those of `SCHEMA`.
+    """Yield the rows of a part, some ten thousand in a batch, in the image's order. The columns are those of `SCHEMA`.
 
-    A part yields the same rows each time. Raises `ImageError`, perhaps only after the last row, if the file is no longer
-    the prepared one.
+    A part yields the same rows each time. Raises `ImageError`, possibly only after the last row, if the file is not
+    the one that was prepared.
     """
     try:
         prepared.check_unchanged()
@@ -79,7 +79,7 @@ def _pages(prepared: Prepared, part: ImagePart, source: Source) -> Iterator[tupl
 
 
 class _Directories:
-    """The paths and policies of the live directories, by rank, memory-mapped."""
+    """Paths and policies of the live directories, by rank, memory-mapped."""
 
     def __init__(self, prepared: Prepared) -> None:
         scratch = Path(prepared.scratch)
@@ -119,7 +119,8 @@ def _batches(
     heads = decode_heads(page, some.starts, some.ends)
     live = parents != NOBODY
     root = np.flatnonzero(parents == ROOT)
-    # The root counts as its own parent, so that every row has a directory above; its path is corrected below.
+    # The root is treated as its own parent, so that every row has a directory above. The root's path is corrected
+    # below.
     above = np.where(live & (parents != ROOT), parents, 0).astype(np.uint32)
     columns = attribute_columns(
         page, heads, some.starts, strings, _inherited(directories, above, root), prepared.policies
@@ -175,7 +176,7 @@ def _paths(
 
 
 def _cuts(lengths: Ints, rows: Ints) -> list[tuple[int, int]]:
-    """Split ``rows`` into runs bounded by the bytes of their paths."""
+    """Split ``rows`` into runs whose paths have a bounded number of bytes."""
     if not len(rows):
         return []
     sums = np.cumsum(lengths[rows])

@@ -1,8 +1,9 @@
-"""Strings that an image holds once and names by number: users, groups, names of attributes, erasure coding policies.
+"""Strings that an image stores once and refers to by number: users, groups, names of attributes, and erasure coding
+policies.
 
-An entry's number has the kind in its highest ``maskBits`` bits (1 user, 2 group, 3 attribute); without mask bits
-(Hadoop 2) all kinds share one table. Permissions and ACL entries hold the bare number. For ACL entries and attributes
-see fsimage.proto, AclFeatureProto and XAttrCompactProto.
+The number of an entry has the kind in its highest ``maskBits`` bits (1 user, 2 group, 3 attribute). Without mask bits
+(Hadoop 2), all kinds share one table. Permissions and ACL entries hold the number without the kind. For ACL entries
+and attributes, see fsimage.proto, AclFeatureProto and XAttrCompactProto.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from extractors.hdfs.image.wire import fields_by_number, read_fields, read_frame
 
 USER, GROUP, ATTRIBUTE = 1, 2, 3
 MAX_NAME_BYTES: Final = 4096
-"""Maximum length of the name of a user, group, attribute, policy or key, because many rows repeat these names. Hadoop
-itself allows at most 255.
+"""Maximum length of the name of a user, group, attribute, policy or key, because many rows repeat these names.
+Hadoop's own maximum is 255.
 """
 MAX_TEXT_BYTES: Final = 64 << 10
 MAX_ACL_ENTRIES: Final = 1024
-"""Maximum number of ACL entries. HDFS allows 32, and 32 more default ones."""
+"""Maximum number of ACL entries. HDFS allows 32, and 32 default entries."""
 
-# Names of the policies that every Hadoop has. The image gives them by number alone (SystemErasureCodingPolicies).
+# Names of the policies that are part of Hadoop (SystemErasureCodingPolicies). An image only contains their numbers.
 _SYSTEM_POLICIES: Final = {
     1: "RS-6-3-1024k",
     2: "RS-3-2-1024k",
@@ -50,13 +51,15 @@ _ACTIONS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """``by_kind`` maps (kind, bare number) to a text, ``policies`` the number of an erasure coding policy to its name."""
+    """The strings of an image. ``by_kind`` maps (kind, number without the kind) to a string; ``policies`` maps the
+    number of an erasure coding policy to its name.
+    """
 
     by_kind: dict[tuple[int, int], str]
     policies: dict[int, str]
 
     def text(self, kind: int, number: int) -> str | None:
-        # Number 0 means no name: an ACL entry for the owner, an entry without a name.
+        # Number 0 means no name, as in an ACL entry for the owner.
         return self.by_kind.get((kind, number)) if number else ""
 
 
@@ -116,7 +119,7 @@ def _base(summary: ImageSummary, name: str) -> int:
 
 
 def permission_text(mode: int) -> str:
-    """Format a mode as Hadoop's FsPermission does, including the sticky bit."""
+    """Format a mode like Hadoop's FsPermission, including the sticky bit."""
     text = _ACTIONS[mode >> 6 & 7] + _ACTIONS[mode >> 3 & 7] + _ACTIONS[mode & 7]
     if mode & 0o1000:
         text = text[:-1] + ("t" if mode & 1 else "T")
@@ -124,7 +127,7 @@ def permission_text(mode: int) -> str:
 
 
 def acl_texts(strings: Strings, feature: bytes) -> list[str]:
-    """Format the entries of an AclFeatureProto as Hadoop's AclEntry does."""
+    """Format the entries of an AclFeatureProto like Hadoop's AclEntry."""
     packed = b""
     for field in read_fields(feature, 0, len(feature)):
         match field.number, field.wire:
@@ -141,7 +144,7 @@ def acl_texts(strings: Strings, feature: bytes) -> list[str]:
 
 def _acl_text(strings: Strings, entry: int) -> str:
     kind = entry >> 3 & 3
-    # Entries for the mask and for others have no name; users and groups are numbered separately.
+    # Entries for the mask and for others have no name. Users and groups are numbered separately.
     number = entry >> 6 & 0xFFFFFF
     name = strings.text(GROUP if kind == 1 else USER, number)
     if name is None:
@@ -153,7 +156,7 @@ def _acl_text(strings: Strings, entry: int) -> str:
 class DirectoryAttributes:
     """The erasure coding policy and the encryption zone's key in a directory's extended attributes; "" for none.
 
-    A ``policy`` of `REPLICATED` ends the effect of policies above: by default, files below are not erasure-coded.
+    A ``policy`` of `REPLICATED` overrides policies set above, so that files below are not erasure-coded by default.
     """
 
     policy: str = ""
@@ -161,7 +164,7 @@ class DirectoryAttributes:
 
 
 def directory_attributes(strings: Strings, feature: bytes) -> DirectoryAttributes:
-    """Read the encryption zone and the erasure coding policy of an XAttrFeatureProto."""
+    """Return the encryption zone's key and the erasure coding policy in an XAttrFeatureProto."""
     policy = zone_key = ""
     for field in read_fields(feature, 0, len(feature)):
         if (field.number, field.wire) != (1, 2):
@@ -174,7 +177,7 @@ def directory_attributes(strings: Strings, feature: bytes) -> DirectoryAttribute
         name = strings.text(ATTRIBUTE, code >> 6 & 0xFFFFFF)
         match (_NAMESPACES[space] if space < len(_NAMESPACES) else "", name):
             case found if found == _POLICY:
-                # Hadoop's WritableUtils.writeString: the length in four bytes, then the text.
+                # The format of Hadoop's WritableUtils.writeString: the length in four bytes, then the text.
                 policy = _name(value[4:], field.start)
                 policy = REPLICATED if policy.lower() == REPLICATED else policy
             case found if found == _ENCRYPTION_ZONE:

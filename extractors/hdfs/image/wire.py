@@ -1,6 +1,5 @@
-"""Protobuf's wire format, one message at a time: for headers and rare messages.
-
-`batch_decoder` reads messages that come by the million.
+"""Decode protobuf's wire format one message at a time, for headers and rare messages. For messages that come by the
+million, `batch_decoder` is used instead.
 """
 
 from __future__ import annotations
@@ -16,7 +15,9 @@ MAX_NUMBER: Final = (1 << 64) - 1
 
 
 class Field(NamedTuple):
-    """A field of a message. ``value`` is that of a varint or fixed number; bytes are between ``start`` and ``end``."""
+    """A field of a message. ``value`` is the value of a varint or fixed number; a field of bytes extends from
+    ``start`` to ``end``.
+    """
 
     number: int
     wire: int
@@ -26,7 +27,7 @@ class Field(NamedTuple):
 
 
 def read_varint(data: bytes | bytearray | memoryview, at: int, end: int) -> tuple[int, int]:
-    """Return the number at ``at`` and the offset after it."""
+    """Return the number at ``at``, and the offset after it."""
     value = shift = 0
     for position in range(at, min(end, at + MAX_VARINT_BYTES)):
         byte = data[position]
@@ -43,7 +44,7 @@ def read_varint(data: bytes | bytearray | memoryview, at: int, end: int) -> tupl
 
 
 def read_fields(data: bytes | bytearray | memoryview, at: int, end: int) -> Iterator[Field]:
-    """Yield the fields of the message between ``at`` and ``end``, in the order written."""
+    """Yield the fields of the message between ``at`` and ``end``, in the order in which they were written."""
     while at < end:
         begin = at
         tag, at = read_varint(data, at, end)
@@ -71,7 +72,7 @@ def read_fields(data: bytes | bytearray | memoryview, at: int, end: int) -> Iter
 
 
 def read_frames(data: bytes | memoryview, at: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each message of a delimited sequence."""
+    """Yield (start, end) of each message of a delimited sequence."""
     while at < len(data):
         size, start = read_varint(data, at, len(data))
         if size > len(data) - start:
@@ -81,7 +82,9 @@ def read_frames(data: bytes | memoryview, at: int = 0) -> Iterator[tuple[int, in
 
 
 def fields_by_number(data: bytes, start: int, end: int) -> dict[int, int | bytes]:
-    """Return the fields of a small message as numbers and bytes; the last one wins, as in protobuf."""
+    """Return field number → value of a small message, as a number or bytes. If a field occurs several times, the last
+    one counts, as in protobuf.
+    """
     return {
         each.number: data[each.start : each.end] if each.wire == BYTES else each.value
         for each in read_fields(data, start, end)

@@ -1,7 +1,8 @@
 """Changes of existing rows: the values that a column gets, and the conditions that only decide whether it gets them.
 
-Spark and Delta write UPDATE as ``if (condition) value else column AS column``; Delta writes MERGE as CASEs over markers of
-the side that a row comes from. These conditions belong to the statement, so they are control flow, not data.
+Spark and Delta write UPDATE as ``if (condition) value else column AS column``. Delta writes MERGE as CASEs over marker
+columns that name the side from which a row comes. These conditions belong to the statement, so they are control flow,
+not data.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from extractors.spark.columns.lists import attribute
 MARKER: Final = re.compile(
     r"\b_(?:source|target)_row_present_#|\b_(?:Update|Delete|Insert|NotMatchedBySource\w*)_condition_\d+_#"
 )
-"""Columns of Delta's MERGE that mark the side of the join where a row was found, and the clause that applies to it."""
+"""Columns of Delta's MERGE that mark the side of the join in which a row was found, and the clause that applies to the
+row.
+"""
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
 _BRACKET: Final = re.compile(r"[()]")
 _RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
-"""Delta's value after the last clause, which no row gets."""
+"""Delta's value after the last clause, which is never used."""
 MAX_DEPTH: Final = 3
 
 
 def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow:
-    """Return the flow of a column that a row change computes by an expression. ``merges`` tells whether the change is
-    Delta's MERGE."""
+    """Return the flow of a column that a row change computes with an expression. ``merges`` is true if the change is
+    Delta's MERGE.
+    """
     if merges and expression.startswith("CASE WHEN ") and MARKER.search(expression):
         return _chosen(name, expression, reader, MAX_DEPTH)
     parts = conditional(expression)
@@ -41,8 +45,9 @@ def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow
 
 
 def kept_as_it_is(name: str, flow: Flow) -> Flow:
-    """If a column is copied under its own name, move its source from ``data`` to ``kept``, because nothing flows if that
-    source is the changed table itself."""
+    """Move the source of a column from ``data`` to ``kept`` if the column is copied under its own name, because
+    nothing flows if that source is the changed table itself.
+    """
     one = flow.data.bit_count() == 1 and not flow.kept
     if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
         return replace(flow, data=0, kept=flow.data)
@@ -72,7 +77,7 @@ def _is_column(name: str, text: str) -> bool:
 
 
 def conditional(text: str) -> tuple[str, str, str] | None:
-    """Split ``if ((id#1 > 1)) value else other`` into its three parts; None for anything else."""
+    """Split ``if ((id#1 > 1)) value else other`` into (condition, value, other); None for any other text."""
     if not text.startswith("if ("):
         return None
     end = _closing(text, 3)
@@ -102,7 +107,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def cases(text: str) -> tuple[list[str], list[str]] | None:
-    """Split ``CASE WHEN a THEN x ELSE y END`` into conditions and values; None for anything else."""
+    """Split ``CASE WHEN a THEN x ELSE y END`` into (conditions, values); None for any other text."""
     if not (text.startswith("CASE WHEN ") and text.endswith(" END")):
         return None
     conditions: list[str] = []

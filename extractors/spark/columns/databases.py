@@ -1,4 +1,4 @@
-"""Scans of JDBC catalogues, in which the database may filter, join and aggregate rows before Spark sees them."""
+"""Scans of JDBC catalogues. The database may filter, join and aggregate rows before Spark receives them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from extractors.spark.plan import jdbc
 from extractors.spark.plan.reads import End, EndKind, Reads
 
 ROWS: Final = ""
-"""Name of a query's pseudocolumn for its conditions, which determine the rows of the query."""
+"""Name of a pseudocolumn for the conditions of a query, which determine its rows."""
 _PUSHED: Final = re.compile(
     r"^(PushedAggregates|PushedGroupByExpressions|PushedTopN|PushedJoins): (.*)$", re.MULTILINE
 )
@@ -29,8 +29,9 @@ _WORDS: Final = frozenset(
 
 
 def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    """Return the output of a scan of a JDBC catalogue: the table's own columns, or those that the database computes from
-    them."""
+    """Return the output of a scan of a JDBC catalogue. Its columns are the table's own columns, or those that the
+    database computes from them.
+    """
     pushed = dict(_PUSHED.findall(step.operator.block))
     names = {column.id: column.name for column in columns}
     tables = [end for end in reads.ends if end.kind is EndKind.JDBC]
@@ -55,8 +56,9 @@ def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Re
 
 
 def _names(text: str, query: str) -> Iterator[str]:
-    """Yield the names of columns in conditions: words that are not SQL keywords, functions or literals and, if the query is
-    known, occur there as quoted names."""
+    """Yield the names of columns in conditions. These are words other than SQL keywords, functions and literals; if
+    the query is known, they must also occur there as quoted names.
+    """
     for word in dict.fromkeys(_NAMED.findall(_LITERAL.sub("''", text))):
         if word not in _WORDS and (not query or re.search(rf'["`\[]{word}["`\]]', query)):
             yield word
@@ -73,8 +75,9 @@ def _bit(step: Step, table: End, name: str) -> int:
 def _grouped(
     step: Step, columns: tuple[Attribute, ...], groups: list[str], functions: list[str], table: End
 ) -> dict[int, Flow] | None:
-    """Return column id → flow for grouping columns and functions of one column, matched to ``columns`` by position. None if
-    any expression is more complex."""
+    """Return column id → flow for grouping columns and functions of one column, matched to ``columns`` by position.
+    Return None if any expression is more complex.
+    """
     if len(groups) + len(functions) != len(columns) or not all(map(_COLUMN.fullmatch, groups)):
         return None
     flows = {
@@ -99,8 +102,9 @@ def _query_end(query: str, tables: list[End]) -> End:
 
 
 def _of_query(step: Step, columns: tuple[Attribute, ...], query: str, tables: list[End]) -> dict[int, Flow]:
-    """Return column id → flow, with each column as a position in the query that was sent, which is parsed later. The flows
-    are unknown if the plan does not contain the query."""
+    """Return column id → flow. The source of each column is a position in the query that was sent to the database,
+    which is parsed later. The flows are unknown if the plan does not contain the query.
+    """
     if not query or not tables:
         return dict.fromkeys((column.id for column in columns), UNKNOWN)
     end = _query_end(query, tables)

@@ -1,8 +1,8 @@
-"""The columns that Delta's UPDATE and DELETE change, as the commands print them.
+"""The columns that Delta's UPDATE and DELETE change, as printed by the commands.
 
-``UpdateCommand Delta[version=0, path], `db`.`t`, serde, [id#1, (v#2 + 1)], (id#1 > 3)`` is above the relation of the table
-itself, and has an expression for each column of the table, in order, then the condition. ``DeleteCommand …, (id#1 > 3)``
-has only the condition.
+``UpdateCommand Delta[version=0, path], `db`.`t`, serde, [id#1, (v#2 + 1)], (id#1 > 3)`` is above the relation of the
+table itself. It has an expression for each column of the table, in order, followed by the condition. ``DeleteCommand
+…, (id#1 > 3)`` has only the condition.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flo
     table = plans.relation(below[0])
     if table.columns is None:
         return None
-    # The input relation is this same table, but its plan text might lack the path.
+    # The input is the relation of this table, but its plan text might lack the path.
     own = {
         each.id: Flow(plans.sources.bit(SourceColumn(end, each.name)), expression=each.name)
         for each in table.columns
@@ -41,14 +41,16 @@ def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flo
     reader = plans.reader(replace(table, flows={**table.flows, **own}))
     arguments = list(split(operator.arguments))
     if operator.name == DELETE:
-        # Everything after the table is the condition, because a literal may contain a comma.
+        # Everything after the table is the condition. It cannot be split, because a literal may contain a comma.
         first = next((at for at, each in enumerate(arguments) if _ID.search(each)), len(arguments))
         return _deleted(table, ", ".join(arguments[first:]), reader)
     return _updated(table, arguments, reader)
 
 
 def _deleted(table: Relation, condition: str, reader: Reader) -> dict[str, Flow]:
-    """Return the columns of a DELETE. No value flows, because the condition only decides which rows remain."""
+    """Return name → flow for the columns of a DELETE. No values flow, because the condition only decides which rows
+    remain.
+    """
     found = reader.condition(condition)
     flow = Flow(0, found.all, CONSTANT.kind, found.doubt, literal=True)
     return {column.name: flow for column in table.columns or ()}

@@ -1,8 +1,9 @@
-"""References to columns in an expression.
+"""Find references to columns in an expression.
 
-An id counts only if it belongs to a column of the operator and follows the column's name, because a literal may contain
-anything else. Everything in an expression contributes to its value, including the conditions of CASE and IF; a window's
-partition and order, an aggregate's filter and the rows of a subquery only decide which values are taken.
+An id counts only if it belongs to a column of the operator and follows that column's name, because a literal may
+contain anything. Everything in an expression contributes to its value, including the conditions of CASE and IF.
+Exceptions are the partition and order of a window, the filter of an aggregate and the rows of a subquery, which only
+decide which values are used.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ _UNRESOLVED: Final = re.compile(r"(?:(?<!lambda )(?<!\w)\w{1,200}|[^\w\s(,\[])\Z
 _BEFORE: Final = re.compile(
     r"(?:\A|[(\[,=<>+\-*/%!&|~^]|\b(?:AND|OR|NOT|CASE|WHEN|THEN|ELSE|LIKE|RLIKE|distinct|if)) ?\Z"
 )
-"""Text that may precede a column's name; anything else is part of the name."""
+"""Text that may precede a column's name. Any other text is part of the name."""
 _OBJECT: Final = re.compile(r"@[0-9a-f]{4,16}\.\w+\b(?!\()")
-"""A method of an object in a program, ``Job$$Lambda@6b0d80ed.apply``. Before Spark 4.0, the method's arguments are not
-printed."""
+"""A method of an object in a program, such as ``Job$$Lambda@6b0d80ed.apply``. Before Spark 4.0, the arguments of the
+method are not printed.
+"""
 _WRAPPER: Final = re.compile(
     r"(?:empty2null|knownfloatingpointnormalized|normalizenanandzero|knownnotnull|knownnullable)\((.*)\)\Z",
     re.DOTALL,
@@ -70,8 +72,8 @@ SubqueryOf = Callable[[int], Relation | None]
 @dataclass(frozen=True, slots=True)
 class Found:
     """The references in an expression. ``ids`` are the referenced columns of the expression's own operator.
-
-    ``unresolved`` tells whether something in the expression looks like a column that the operator does not have.
+    ``unresolved`` is true if the expression contains something that looks like a column that the operator does not
+    have.
     """
 
     data: int = 0
@@ -81,7 +83,9 @@ class Found:
     ids: frozenset[int] = frozenset()
     unresolved: bool = False
     literal: bool = True
-    """Whether the expression contains neither a column's value nor anything unknown. Meaningless if there is ``data``."""
+    """Whether the expression contains neither a column's value nor anything unknown. Meaningless if ``data`` is not
+    empty.
+    """
 
     @property
     def all(self) -> int:
@@ -107,13 +111,13 @@ NOTHING: Final = Found()
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reader of expressions over the columns of one relation."""
+    """Finds the references in expressions over the columns of one relation."""
 
     relation: Relation
     sources: Sources
     subquery: SubqueryOf
     outer: Relation | None = None
-    """The columns that a subquery may refer to in addition to its own, as ``outer(k#39)``."""
+    """Columns to which a subquery may refer in addition to its own, as ``outer(k#39)``."""
 
     def read(self, text: str) -> Found:
         data = control = doubt = 0
@@ -130,7 +134,7 @@ class Reader:
                     continue
                 flow, name = known
                 start = match.start() - len(name)
-                # An aggregate's attribute is named `sum(v#3)`, and ids within a name are not references.
+                # The attribute of an aggregate is named `sum(v#3)`, and ids within a name are not references.
                 while columns and columns[-1][0] >= start:
                     columns.pop()
                 if flow.fields and text.startswith(".", match.end()):
@@ -179,7 +183,7 @@ class Reader:
         return None
 
     def hides(self, number: int) -> bool:
-        """Whether a column belongs to a table whose list of columns was cut."""
+        """Whether a column belongs to a table whose list of columns was truncated."""
         return any(hidden.first <= number <= hidden.last for hidden in self.relation.hidden)
 
     def _subquery(self, text: str, match: re.Match[str]) -> Found:
@@ -189,7 +193,7 @@ class Reader:
         relation = self.subquery(number)
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
-            # No subquery has this number, so it is part of a column's name or of a literal.
+            # No subquery has this number, so the match is part of a column's name or of a literal.
             return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
         flows = relation.in_order()
         if flows is None:
@@ -206,7 +210,7 @@ class Reader:
         return outer | (found.as_control() if predicate else found)
 
     def whole_subquery(self, text: str) -> Flow | None:
-        """Return the column of a subquery if the expression is nothing but that subquery; else None."""
+        """Return the column of a subquery if the expression consists only of that subquery; else None."""
         match = _SUBQUERY.fullmatch(text)
         number = _REFERENCE.search(text) if match else None
         relation = self.subquery(int(number["subquery"])) if number and number["subquery"] else None
@@ -214,20 +218,21 @@ class Reader:
         return flows[0] if flows and len(flows) == 1 else None
 
     def condition(self, text: str) -> Found:
-        """Return the references in a condition, marked as cut if arguments are missing."""
+        """Return the references in a condition. They are marked as cut if arguments are missing."""
         found = self.read(text)
         return found | Found(doubt=CUT_OFF.doubt) if cuts(text) else found
 
 
 def field_of(flow: Flow, behind: str) -> Flow:
-    """Return the struct field whose name is at the start of ``behind``, or the whole struct if there is none."""
+    """Return the struct field whose name is at the start of ``behind``, or the whole struct if no name matches."""
     named = [(name, each) for name, each in flow.fields if behind.startswith(name)]
     return max(named, key=lambda one: len(one[0]))[1] if named else flow
 
 
 def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow], ...]:
-    """Return (name, flow) of each field of the struct, or of the array of structs, that an expression builds; () if it
-    builds neither."""
+    """Return (name, flow) of each field of the struct, or array of structs, that an expression builds; () if it builds
+    neither.
+    """
     name, _, rest = text.partition("(")
     if depth > MAX_NESTED or not rest.endswith(")") or cuts(text):
         column = attribute(text)
@@ -256,7 +261,7 @@ def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow],
 
 
 def parted(text: str) -> tuple[str, Attribute | None]:
-    """Split ``expr AS name#38`` into the expression and the column that it defines; a bare column defines itself."""
+    """Split ``expr AS name#38`` into (expression, column that it defines). A bare column defines itself."""
     column = attribute(text)
     if column is None:
         return text, None
@@ -265,7 +270,7 @@ def parted(text: str) -> tuple[str, Attribute | None]:
 
 
 def unwrapped(text: str) -> str:
-    """Strip functions that change only the storage of a value."""
+    """Remove functions that only change the way a value is stored."""
     for _ in range(MAX_WRAPPERS):
         match = _WRAPPER.match(text)
         if match is None:
@@ -275,7 +280,7 @@ def unwrapped(text: str) -> str:
 
 
 def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
-    """Return the column that an element of a list defines, the column's flow, and the references in the element."""
+    """Return the column that an element of a list defines, the flow of that column, and the references in the element."""
     column = attribute(text)
     if column is not None and (known := reader.relation.find(column.id)):
         flow, name = known
@@ -320,7 +325,7 @@ def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
 
 
 def readable(expression: str) -> str:
-    """Strip secrets, and parts that differ between two runs of one job, from an expression."""
+    """Remove secrets, and parts that differ between two runs of a job, from an expression."""
     text = without_secrets(expression[:MAX_EXPRESSION])
     return _IDS.sub("", _SUBQUERY.sub("(subquery)", text))
 

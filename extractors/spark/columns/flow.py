@@ -1,4 +1,4 @@
-"""The flow of one column: the columns of tables and paths from which it is made."""
+"""The flow of one column: the columns of tables and paths from which it is computed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from extractors.spark.plan.reads import End
 
 
 class Kind(StrEnum):
-    """The relation of a column to its sources."""
-
     IDENTITY = "IDENTITY"
     TRANSFORMATION = "TRANSFORMATION"
     AGGREGATION = "AGGREGATION"
@@ -27,8 +25,9 @@ def strongest(kinds: Iterable[Kind]) -> Kind:
 
 
 class Doubt:
-    """Doubts about a column, as bits. INFERRED: derived from other parts of the plan. OPAQUE: code of a program is between
-    the column and its sources. INCOMPLETE: something is missing; the higher bits say why, if known."""
+    """Doubts about a column, as bits. INFERRED: the flow is derived from other parts of the plan. OPAQUE: a program is
+    between the column and its sources. INCOMPLETE: something is missing; the higher bits give the reason, if known.
+    """
 
     NONE: Final = 0
     INFERRED: Final = 1
@@ -52,7 +51,7 @@ REASONS: Final = (
 
 
 def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
-    """Return the reasons why a column is incomplete; () if it is complete."""
+    """Return the reasons why a column's flow is incomplete; () if it is complete."""
     if not doubt & Doubt.INCOMPLETE:
         return ()
     return tuple(reason for bit, reason in REASONS if doubt & bit) or (Incomplete.UNKNOWN_COLUMN,)
@@ -60,7 +59,7 @@ def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column that is read."""
+    """A column that a plan reads."""
 
     end: End
     name: str
@@ -70,17 +69,17 @@ MAX_SOURCES: Final = 20_000
 
 
 class TooMuch(Exception):
-    """A plan with too many columns to follow."""
+    """A plan has too many columns to follow."""
 
 
 class Sources:
-    """All columns that a plan reads. Each is a bit, so that a set of columns is an integer."""
+    """All columns that a plan reads. Each column is a bit, so that a set of columns is an integer."""
 
     def __init__(self, *, changes_rows: bool = False, driver_rows: bool = False) -> None:
         self.changes_rows = changes_rows
-        """Whether the plan changes existing rows, see `extractors.spark.columns.changes`."""
+        """Whether the plan changes existing rows; see `extractors.spark.columns.changes`."""
         self.driver_rows = driver_rows
-        """Whether the plan's local rows may come from a program, see `extractors.spark.plan.local_rows`."""
+        """Whether the plan's local rows may come from a program; see `extractors.spark.plan.local_rows`."""
         self._bits: dict[SourceColumn, int] = {}
         self._columns: list[SourceColumn] = []
 
@@ -113,16 +112,19 @@ class Flow:
     fields: tuple[tuple[str, Flow], ...] = ()
     """(name, flow) of each field of a struct that the plan itself builds."""
     kept: int = 0
-    """In a row change, the source columns of the same name that are copied unchanged. Nothing flows from those of the
-    changed table itself."""
+    """In a row change, the source columns of the same name whose values are copied unchanged. Nothing flows if they
+    belong to the changed table itself.
+    """
     literal: bool = False
-    """Whether the column certainly takes no other column's value: it is a literal, a count of rows, a rank or a random
-    number."""
+    """Whether the column certainly takes no value from another column, because it is a literal, a count of rows, a
+    rank or a random number.
+    """
 
     @property
     def unexplained(self) -> bool:
-        """Whether the column has no source and no doubt, and is not known to be a literal, which means that something was
-        overlooked."""
+        """Whether the column has neither a source nor a doubt and is not known to be a literal. In that case,
+        something was overlooked.
+        """
         return not (self.data or self.kept or self.doubt or self.literal)
 
 
@@ -134,7 +136,9 @@ CONSTANT: Final = Flow(kind=Kind.TRANSFORMATION, literal=True)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """Merge the flows of one column that takes values from several others, as in a union or in two writes of one table."""
+    """Return the merged flow of one column that takes values from several flows, as in a union or in two writes of one
+    table.
+    """
     flows = list(flows)
     if len(flows) == 1:
         return flows[0]

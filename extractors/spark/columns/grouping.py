@@ -1,4 +1,4 @@
-"""Rules for aggregates, windows, generators and Python functions. Each returns the output of an operator."""
+"""Rules for aggregates, windows, generators and Python functions. Each rule returns the output of an operator."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ _GENERATOR: Final = re.compile(r", (?:true|false), (?:[\w$.`-]+, )?(?=\[)")
 
 
 def aggregate(step: Step) -> Relation:
-    """One step of an aggregate. The ``Results`` of the last step name the arguments as the first step had them."""
+    """Return the output of one step of an aggregate. The ``Results`` of the last step name the arguments as in the
+    first step.
+    """
     if "Results" not in step.fields and "Functions" not in step.fields:
         return _logical_aggregate(step)
     over = step.input
@@ -69,14 +71,14 @@ def aggregate(step: Step) -> Relation:
     for place, text in enumerate(functions.texts):
         flow, found = _computed(text, reader, group, filters)
         if found.unresolved and before:
-            # Above a reused exchange, the ids of the arguments are those of a plan that was not kept.
+            # Above a reused exchange, the ids of the arguments belong to a plan that was not kept.
             flow = replace(before[place], control=before[place].control | flow.control)
         elif found.unresolved:
             flow = merged((flow, UNKNOWN))
         flows.append(flow)
         founds.append(found)
     if before:
-        # Only the first step has the arguments below it, so only there can arguments that were cut off be known.
+        # Only the first step has the arguments below it, so truncated arguments can only be recovered there.
         for place in [place for place, text in enumerate(functions.texts) if lacks(text)]:
             flows[place] = replace(
                 flows[place],
@@ -94,13 +96,13 @@ def aggregate(step: Step) -> Relation:
     done = replace(scope, flows=computed, names=names, filters=filters)
     given = projected(replace(step, wanted=None), results, done)
     given = given if final else replace(given, needed=frozenset())
-    # A partial step outputs buffers, which only the next step names.
+    # A partial step outputs buffers, and only the next step names them.
     handed_on = () if final else tuple(flows)
     return step.result(replace(given, below=scope, filters=filters, functions=handed_on))
 
 
 def _keys(step: Step) -> tuple[Relation, Found] | None:
-    """Return the grouping columns, and the references in all of them; None if the list cannot be split."""
+    """Return the grouping columns, and the references in all of them. Return None if the list cannot be split."""
     listed = step.listed("Keys")
     if listed.more < 0:
         return None
@@ -117,8 +119,10 @@ def _keys(step: Step) -> tuple[Relation, Found] | None:
 
 
 def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) -> tuple[Flow, Found]:
-    """Return the flow of one function of an aggregate, and the references in it. Only the first step prints a FILTER, which
-    also controls the value of the last step; ``filters`` maps functions to the sources of their FILTERs."""
+    """Return the flow of one function of an aggregate, and the references in the function. Only the first step prints
+    a FILTER, which also controls the value of the last step. ``filters`` maps functions to the sources of their
+    FILTERs.
+    """
     bare, condition = _filtered(text)
     bare = _DISTINCT.sub("(", _STEP.sub("", bare, count=1))
     if condition:
@@ -130,13 +134,13 @@ def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) 
 
 
 def _values(function: str, reader: Reader) -> Found:
-    """Return the references in an aggregate function. Arguments that only choose or order the values are control flow."""
+    """Return the references in an aggregate function. Arguments that only select or order the values are control flow."""
     name, _, rest = function.partition("(")
     if name not in ("pivotfirst", "listagg", "string_agg") or not rest.endswith(")"):
         return reader.read(function)
     first, *others = split(rest[:-1])
     if name == "pivotfirst":
-        # The first argument chooses the column, the second one is the value.
+        # The first argument selects the column; the second one is the value.
         return reader.read(" ".join(others)) | reader.read(first).as_control()
     order = " ".join(each for each in others if _ORDER.search(each))
     values = " ".join((first, *(each for each in others if not _ORDER.search(each))))
@@ -144,7 +148,9 @@ def _values(function: str, reader: Reader) -> Found:
 
 
 def _logical_aggregate(step: Step) -> Relation:
-    """An aggregate of a logical plan: keys, then results, ``[k#1], [k#1, sum(v#2) AS s#3]``."""
+    """Return the output of an aggregate in a logical plan. Its arguments are keys and results: ``[k#1], [k#1, sum(v#2)
+    AS s#3]``.
+    """
     lists = [text for text in step.arguments if text.startswith("[")]
     over = step.input
     keys = elements(lists[0]) if len(lists) > 1 else elements("[]")
@@ -173,8 +179,9 @@ def _logical_aggregate(step: Step) -> Relation:
 
 
 def window(step: Step) -> Relation:
-    """A window, ``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``. Partition and order are control
-    flow."""
+    """Return the output of a window such as ``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``.
+    Partition and order are control flow.
+    """
     over = step.input
     arguments = step.arguments
     listed = expressions(arguments[0], -1) if arguments else elements("")
@@ -224,7 +231,9 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
 
 
 def closing(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the one at ``start``, or the end of the text if there is none."""
+    """Return the position after the bracket that closes the bracket at ``start``, or the end of the text if there is
+    none.
+    """
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match[0] == "(" else -1
@@ -234,7 +243,7 @@ def closing(text: str, start: int) -> int:
 
 
 def _filtered(text: str) -> tuple[str, str]:
-    """Split an expression into the text without ``FILTER (WHERE …)``, and the conditions of these filters."""
+    """Split an expression into (text without ``FILTER (WHERE …)``, conditions of these filters)."""
     conditions: list[str] = []
     while (start := text.find(_FILTER)) >= 0:
         end = closing(text, start + len(_FILTER) - len("(WHERE "))
@@ -244,8 +253,9 @@ def _filtered(text: str) -> tuple[str, str]:
 
 
 def generate(step: Step) -> Relation:
-    """A generator, ``explode(arr#1), [id#2], false, [e#3]``. The first list is kept, the last one contains the generated
-    columns."""
+    """Return the output of a generator such as ``explode(arr#1), [id#2], false, [e#3]``. The first list has the input
+    columns that are kept, the last one the generated columns.
+    """
     over = step.input
     text = step.text("Arguments")
     if text.startswith("replicaterows("):
@@ -283,7 +293,9 @@ def generate(step: Step) -> Relation:
 
 
 def _repeated(step: Step, text: str) -> Relation:
-    """EXCEPT ALL or INTERSECT ALL, ``replicaterows(sum#9, id#1, k#2), …``. Each column keeps its id."""
+    """Return the output of EXCEPT ALL or INTERSECT ALL, printed as ``replicaterows(sum#9, id#1, k#2), …``. Each column
+    keeps its id.
+    """
     over = step.input
     first = over.first_query()
     flows = {number: first.get(number, flow) for number, flow in over.flows.items()}
@@ -293,13 +305,15 @@ def _repeated(step: Step, text: str) -> Relation:
 
 
 def _are_columns(text: str) -> bool:
-    """Whether a list contains only columns, as the list of columns that a generator keeps does."""
+    """Whether a list contains only columns, like the list of columns that a generator keeps."""
     listed = elements(text)
     return listed.more >= 0 and all(attribute(each) for each in listed.texts)
 
 
 def evaluate_python(step: Step) -> Relation:
-    """Calls of Python functions, ``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``: one column per call."""
+    """Return the output of calls of Python functions such as ``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``.
+    Each call gives one column.
+    """
     over = step.input
     arguments = step.arguments
     calls = elements(arguments[0]) if arguments else elements("")
@@ -322,7 +336,9 @@ def evaluate_python(step: Step) -> Relation:
 
 
 def aggregate_python(step: Step) -> Relation:
-    """A Python aggregate: keys, calls and results, ``[k#1], [f(v#2)#3], [k#1, f(v)#3 AS m#4]``."""
+    """Return the output of a Python aggregate. Its arguments are keys, calls and results: ``[k#1], [f(v#2)#3], [k#1,
+    f(v)#3 AS m#4]``.
+    """
     lists = [text for text in step.arguments if text.startswith("[")]
     over = step.input
     if len(lists) < 3:
@@ -350,7 +366,7 @@ def aggregate_python(step: Step) -> Relation:
             literal=found.literal,
         )
         flows[call.id], names[call.id] = flow, readable(call.name)
-        # Since Spark 4, the result has the call and its id as a name, followed by another id.
+        # Since Spark 4, the name of the result consists of the call and its id, and is followed by another id.
         if (place := lists[2].find(f"{text}#")) >= 0 and (own := _ID.match(lists[2], place + len(text))):
             flows[int(own[1])], names[int(own[1])] = flow, text
     scope = replace(over, flows=flows, names=names, needed=frozenset())

@@ -1,7 +1,7 @@
-"""Lists as blocks print them: ``[id#38L, (v#40 * 2.0) AS v2#535]``.
+"""Lists as printed in the blocks of a plan, such as ``[id#38L, (v#40 * 2.0) AS v2#535]``.
 
-Nothing is quoted, so names and literals may contain commas, brackets and text that looks like an id. A list is split only
-if the result is certain.
+Nothing is quoted, so names and literals may contain commas, brackets and text that looks like an id. A list is split
+only if the result is certain.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Attribute:
 
 
 def attribute(text: str) -> Attribute | None:
-    """Parse ``name#38L``; None if the text does not end like a column."""
+    """Parse ``name#38L``. Return None if the text does not end like a column."""
     place = text.rfind("#")
     match = _TAIL.match(text, place) if place >= 0 else None
     return Attribute(text[:place], int(match[1])) if match else None
@@ -40,7 +40,9 @@ def attribute(text: str) -> Attribute | None:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements of a list. ``more`` is the number of elements cut off at the end, or -1 if the text cannot be split."""
+    """The elements of a list. ``more`` is the number of elements that were cut off at the end, or -1 if the text
+    cannot be split.
+    """
 
     texts: tuple[str, ...]
     more: int = 0
@@ -54,7 +56,9 @@ UNREADABLE: Final = Elements((), -1)
 
 
 def elements(text: str, count: int = -1) -> Elements:
-    """Split ``[a, b]``. If there are not as many elements as a given ``count``, the list is `UNREADABLE`."""
+    """Split ``[a, b]`` into elements. The list is `UNREADABLE` if the number of elements is not ``count``, unless
+    ``count`` is -1.
+    """
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return UNREADABLE
@@ -71,7 +75,7 @@ def elements(text: str, count: int = -1) -> Elements:
 
 
 def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
-    """Return the columns of a list that contains nothing else; None if they cannot be separated or some were cut off."""
+    """Return the columns of a list that contains only columns; None if they cannot be separated or some were cut off."""
     body = text.strip()[1:-1]
     if _PLAIN.fullmatch(body):
         plain = tuple(Attribute(name, int(number)) for name, number in _PLAIN_COLUMN.findall(body))
@@ -93,8 +97,9 @@ def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
 
 
 def expressions(text: str, count: int, wanted: Sequence[Attribute] = ()) -> Elements:
-    """Split a list whose elements each define or pass a column, and so end with an id. ``wanted`` are these columns, if
-    known."""
+    """Split a list in which each element defines or passes a column, and therefore ends with an id. ``wanted`` are
+    these columns, if known.
+    """
     found = elements(text, count)
     if found.whole and _each_is_named(found.texts, wanted):
         return found
@@ -115,7 +120,9 @@ def _each_is_named(texts: Sequence[str], wanted: Sequence[Attribute]) -> bool:
 
 
 def _by_names(body: str, wanted: Sequence[Attribute]) -> tuple[str, ...] | None:
-    """Split after each wanted column; None unless each occurs exactly once after the one before."""
+    """Split a list after each wanted column. Return None unless each column occurs exactly once after the previous
+    one.
+    """
     pieces: list[str] = []
     start = 0
     if len(body) * len(wanted) > MAX_SEARCHED:
@@ -135,7 +142,7 @@ def _by_names(body: str, wanted: Sequence[Attribute]) -> tuple[str, ...] | None:
 
 
 def split(text: str) -> Iterator[str]:
-    """Split at the commas outside brackets."""
+    """Split a text at the commas outside brackets."""
     depth, start = 0, 0
     for match in _MARKS.finditer(text):
         mark = match[0]
@@ -152,8 +159,9 @@ def split(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Arguments of a function that were cut off. ``count`` is their number, ``columns`` the number of those that may be
-    columns."""
+    """Arguments of a function that were cut off. ``count`` is the number of arguments, ``columns`` the number of them
+    that may be columns.
+    """
 
     function: str
     count: int
@@ -171,7 +179,7 @@ _NO_COLUMNS: Final = frozenset({"pivotfirst", "IN", "INSET", ""})
 
 
 def cuts(text: str) -> list[Cut]:
-    """Return the cuts within the functions of a text. Lists of literals do not count."""
+    """Return the cuts within the functions of a text, ignoring lists of literals."""
     if " more fields" not in text:
         return []
     found: list[Cut] = []

@@ -1,4 +1,6 @@
-"""Rules for MergeRows, which computes the rows of a MERGE: Spark's own and, before Spark 3.5, Iceberg's."""
+"""Rules for MergeRows, which computes the rows of a MERGE. The operator is Spark's own or, before Spark 3.5,
+Iceberg's.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from extractors.spark.columns.steps import Step
 
 
 def merge_rows(step: Step) -> Relation:
-    """Spark's MergeRows, ``[keep(Update, cond, n, exprs…), …]``. Each instruction has one expression per column of the
-    table.
+    """Return the output of MergeRows. Spark prints it as ``[keep(Update, cond, n, exprs…), …]``, and each instruction
+    has one expression per column of the table.
 
-    Before Spark 3.5, the node is Iceberg's and has lists instead, see `_merged_lists`.
+    Before Spark 3.5, the operator is Iceberg's and has lists instead; see `_merged_lists`.
     """
     over = step.input
     wanted = step.wanted or _outputs(step)
@@ -36,7 +38,7 @@ def merge_rows(step: Step) -> Relation:
                 continue
             parts = list(split(rest[:-1]))
             outputs = parts[-len(wanted) :]
-            # `split` deletes a row and inserts another; the last expressions are those of the new row.
+            # `split` deletes a row and inserts another one. Its last expressions belong to the new row.
             printed = {"keep": 1, "split": 2, "discard": 0}[name] * len(wanted)
             condition = reader.read(", ".join(parts[: len(parts) - printed]))
             rows, doubt = rows | condition.all, doubt | condition.doubt
@@ -56,11 +58,12 @@ def merge_rows(step: Step) -> Relation:
 
 
 def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
-    """Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row], true, true, [columns]``.
+    """Return the output of Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row],
+    true, true, [columns]``.
 
-    A list of conditions is followed by a list with one row per condition, first for rows that match, then for those that do
-    not. A list of expressions after these is a row of the table to which no clause applies. In a merge-on-read, each row
-    begins with its operation; a row with 1 (delete) gives no values.
+    A list of conditions is followed by a list with one row per condition, first for rows that match, then for rows
+    that do not. A list of expressions after these lists is for a row of the table to which no clause applies. In a
+    merge-on-read, each row begins with its operation; a row with 1 (delete) gives no values.
     """
     over, reader = step.input, step.reader()
     rows, doubt = over.rows, over.doubt
@@ -84,7 +87,7 @@ def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
 
 
 def _rows_in(text: str) -> Iterator[str]:
-    """Yield the lists of expressions in nested lists, at any depth, without the empty ones, which delete."""
+    """Yield the lists of expressions in nested lists, at any depth. Empty lists, which delete rows, are left out."""
     if not text.startswith("[["):
         yield from [text] if text != "[]" else []
         return
@@ -96,7 +99,8 @@ def _rows_in(text: str) -> Iterator[str]:
 
 
 def _outputs(step: Step) -> tuple[Attribute, ...] | None:
-    """Return the output columns, from the last list among the step's arguments; None if there is no list or it was
-    truncated."""
+    """Return the output columns, which are the last list among the step's arguments. Return None if there is no list
+    or it was truncated.
+    """
     lists = [text for text in step.arguments if text.startswith("[")]
     return attributes(lists[-1]) if lists else None

@@ -1,4 +1,4 @@
-"""Evaluation of a plan, from the scans up: the output of each operator."""
+"""Evaluate a plan from the scans up, to find the output of each operator."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from extractors.spark.plan.text import Field, Operator, PlanText
 from extractors.spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
-"""Maximum total number of columns that a plan's operators list and receive. Beyond it, the plan is not read at column
-level."""
+"""Maximum number of columns that all operators of a plan list and receive in total. Beyond it, the plan is not read at
+column level.
+"""
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
 """Maximum depth of nested plans."""
@@ -96,7 +97,7 @@ _LOCAL_ROWS: Final = frozenset({"LocalTable", "LocalRelation"})
 
 
 class Plans:
-    """Evaluator of the operators of one printed plan, each once."""
+    """Evaluates the operators of one printed plan, each operator once."""
 
     def __init__(
         self,
@@ -131,7 +132,7 @@ class Plans:
         return found
 
     def _relation(self, root: Operator, wanted: tuple[Attribute, ...] | None) -> Relation:
-        # Without recursion, because a plan may be thousands of operators deep.
+        # Iterative instead of recursive, because a plan may be thousands of operators deep.
         results: list[Relation] = []
         stack = [(root, wanted, False)]
         while stack:
@@ -154,7 +155,7 @@ class Plans:
         return results[0]
 
     def listed_input(self, operator: Operator) -> tuple[Attribute, ...] | None:
-        """Return the columns that an operator lists for its only input; None if it lists none."""
+        """Return the columns that an operator lists for its only input. Return None if it lists none."""
         outputs = ("InMemoryTableScan", "Scan In-memory table", "AdaptiveSparkPlan")
         name = "Output" if operator.name.startswith(outputs) else "Input"
         if operator.name.startswith("Execute ") or len(operator.children) != 1:
@@ -171,7 +172,7 @@ class Plans:
         return self._fields[operator.number]
 
     def subquery(self, number: int) -> Relation | None:
-        """Return the output of the subquery with this number; None if there is none."""
+        """Return the output of the subquery with this number; None if the number is unknown."""
         if number not in self._subqueries:
             self._subqueries[number] = None  # a self-reference comes from a literal
             root = self._text.subqueries.get(number)
@@ -210,8 +211,9 @@ class Plans:
         return self._rule(step)
 
     def _inner(self, operator: Operator, inputs: list[Relation]) -> list[Relation]:
-        """Return the outputs of the plans within an operator: a cached plan, or subqueries, which may refer to the
-        operator's own input."""
+        """Return the outputs of the plans within an operator. These are a cached plan, or subqueries, which may refer
+        to the input of the operator.
+        """
         relations = []
         for child in operator.inner:
             self._outer.append(beside(inputs))
@@ -220,8 +222,9 @@ class Plans:
         return relations
 
     def _loop(self, operator: Operator) -> Relation:
-        """Return the output of a recursive query. The second plan reads the output of both, and is repeated until no new
-        sources are found."""
+        """Return the output of a recursive query. Its second plan reads the output of both plans, and is evaluated
+        repeatedly until no new sources are found.
+        """
         start, again = operator.children
         anchor = self.relation(start)
         fields = self._fields_of(operator) or {}
@@ -255,7 +258,7 @@ class Plans:
     def _renamed(
         self, step: Step, source: Relation | None, columns: tuple[Attribute, ...] | None
     ) -> Relation:
-        """Return a relation named earlier, under new ids, matched by position."""
+        """Return the output of a step that repeats ``source`` under new ids. Columns are matched by position."""
         if columns is None:
             return step.result(Relation(None, {}, {}))
         names = {column.id: column.name for column in columns}
@@ -264,7 +267,7 @@ class Plans:
             rows, doubt = (source.rows, source.doubt) if source else (0, UNKNOWN.doubt)
             return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
         by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
-        # All other fields are kept, because the step above may be the last one of an aggregate.
+        # All other fields stay, because the operator above may be the last step of an aggregate.
         return replace(source, columns=columns, flows=by_id, names=names)
 
     def _rule(self, step: Step) -> Relation:
@@ -307,7 +310,7 @@ class Plans:
         return rows.passing(step) if first in PASSING else rows.unknown(step)
 
     def _named(self, operator: Operator) -> Reads:
-        """Return the reads of a relation in a logical plan, as the relation or the alias above it names them."""
+        """Return the reads of a relation in a logical plan, named by the relation or by the alias above it."""
         if not written_table(operator.arguments):
             return logical_reads(PlanText((operator,)))
         if self._aliases is None:
@@ -317,8 +320,9 @@ class Plans:
         return logical_reads(PlanText((above, operator) if above else (operator,)))
 
     def _reused(self, step: Step) -> Relation:
-        """Return the output of the operator that ``(12) ReusedExchange [Reuses operator id: 5]`` reuses, matched by
-        position."""
+        """Return the output of the operator that a ReusedExchange refers to, as in ``(12) ReusedExchange [Reuses
+        operator id: 5]``. Columns are matched by position.
+        """
         match = _REUSED.search(step.operator.title)
         used = self._operator(int(match[1])) if match else None
         if used is None or used.number == step.operator.number or used.number in self._reusing:
@@ -338,8 +342,9 @@ class Plans:
     def _with_inner(
         self, operator: Operator, inner: list[Relation], *, readable: bool
     ) -> Callable[[int], Relation | None]:
-        """Return a function from a subquery's number to its output. The subqueries of a logical plan are below their
-        operator, in the order of the expressions that use them."""
+        """Return a function that maps the number of a subquery to its output. In a logical plan, subqueries are below
+        their operator, in the order of the expressions that use them.
+        """
         if not inner or not readable:
             return self.subquery
         numbers = [int(found) for found in _LOGICAL.findall(operator.arguments)]
@@ -355,7 +360,7 @@ _LOGICAL: Final = re.compile(r"(?:subquery|exists|list)#(\d{1,18}) \[")
 
 
 def _given(operator: Operator) -> tuple[Operator, ...]:
-    """Return the operators to evaluate before this one; for an adaptive plan that ran, its initial plan."""
+    """Return the operators to evaluate before this one. For an adaptive plan that ran, this is the initial plan."""
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs

@@ -1,4 +1,4 @@
-"""The output of an operator, as the next one receives it."""
+"""The output of an operator, as the next operator receives it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from extractors.spark.columns.lists import Attribute
 from extractors.spark.plan.reads import End
 
 MAX_BELOW: Final = 24
-"""Maximum number of aggregate steps, one above the other, in which an argument is looked up."""
+"""Maximum number of consecutive aggregate steps in which an argument is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Columns of a table that were cut off its list. Their ids are consecutive."""
+    """Columns that were cut off the list of a table's columns. Their ids are consecutive."""
 
     first: int
     last: int
@@ -25,15 +25,16 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows with columns. ``columns`` is the order of the columns, None if unknown; ``flows`` and ``names`` map the ids of
-    columns to flows and names. ``rows`` are the sources that determine which rows exist, ``doubt`` the resulting doubts
-    about all columns.
+    """Rows with columns. ``columns`` are the columns in order, None if unknown. ``flows`` and ``names`` map column ids
+    to flows and names. ``rows`` are the sources that determine which rows exist; ``doubt`` holds doubts about all
+    columns for that reason.
 
-    ``below`` is the input of an aggregate, whose later steps name the arguments as the first step had them. ``filters``
-    maps the text of a function to the sources of its FILTER, which only the first step prints. ``functions`` are the flows
-    of the functions, in order, of a step that is not the last one. ``needed`` are the columns that are handed on only
-    because an operator above names them; Spark prunes the others. ``first`` maps ids to the columns as the first query of a
-    union alone gives them, if a marker column distinguishes the inputs of the union.
+    ``below`` is the input of an aggregate. It is needed because later steps name the arguments as in the first step.
+    ``filters`` maps the text of a function to the sources of its FILTER, which only the first step prints.
+    ``functions`` are the flows of the functions, in order, of a step that is not the last one. ``needed`` are the
+    columns that are passed on only because an operator above names them; Spark prunes all other columns. ``first``
+    maps column ids to the flows from only the first query of a union, if a marker column distinguishes the inputs of
+    the union.
     """
 
     columns: tuple[Attribute, ...] | None
@@ -49,7 +50,7 @@ class Relation:
     first: Mapping[int, Flow] = field(default_factory=dict)
 
     def find(self, number: int) -> tuple[Flow, str] | None:
-        """Return the flow and the name of the column with this id; None if unknown."""
+        """Return (flow, name) of the column with this id; None if it is unknown."""
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:
@@ -61,7 +62,9 @@ class Relation:
         return None
 
     def first_query(self) -> Mapping[int, Flow]:
-        """Return ``first`` of the nearest union whose inputs a marker column distinguishes; empty if there is none."""
+        """Return ``first`` of the nearest union with a marker column that distinguishes its inputs; empty if there is
+        no such union.
+        """
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:
@@ -85,8 +88,9 @@ class Relation:
         return replace(self, rows=self.rows | rows, doubt=self.doubt | doubt)
 
     def with_columns(self, columns: tuple[Attribute, ...], missing: Flow) -> Relation:
-        """Return a copy in the order in which the consumer lists its input. Columns that are not known yet get the flow
-        ``missing``."""
+        """Return a copy with the columns in the order in which the consumer lists its input. Columns that are not
+        known yet get the flow ``missing``.
+        """
         if columns == self.columns:
             return self
         names = {each.id: each.name for each in columns}
@@ -98,7 +102,7 @@ class Relation:
 def made(
     columns: tuple[Attribute, ...] | None, flows: Mapping[int, Flow], names: Mapping[int, str], over: Relation
 ) -> Relation:
-    """Return new columns over the rows of another relation."""
+    """Return a relation with new columns over the rows of another relation."""
     return Relation(
         columns,
         flows,

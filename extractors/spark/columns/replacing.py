@@ -1,5 +1,6 @@
-"""Source columns that represent others: columns of a query that a database ran, or of rows that an earlier execution
-kept."""
+"""Source columns that represent other columns: those of a query that a database ran, or of rows that an earlier
+execution kept.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from extractors.spark.columns.written import ColumnFlow
 
 
 def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | None]) -> ColumnFlow:
-    """Replace the source columns of a flow with those that they represent. ``meaning`` returns None for a column that
-    stays."""
+    """Return a flow in which source columns are replaced with the columns that they represent. ``meaning`` returns
+    None for a column that stays.
+    """
     found = {each: meaning(each) for each in (*flow.data, *flow.kept, *flow.control)}
     meant = [each for each in found.values() if each is not None]
     if not meant:
@@ -27,7 +29,7 @@ def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | No
             if means is None:
                 into[column] = None
                 continue
-            # A computed value is not a column copied unchanged.
+            # A computed value is not an unchanged copy of a column.
             given = data if into is kept and means.kind is not Kind.IDENTITY else into
             given |= dict.fromkeys(means.data)
             control |= dict.fromkeys(means.control)

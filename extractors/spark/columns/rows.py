@@ -1,4 +1,4 @@
-"""Rules for operators that pass rows on, select, join or concatenate them. Each returns the output of an operator."""
+"""Rules for operators that pass on, select, join or concatenate rows. Each rule returns the output of an operator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ _GLOBAL: Final = re.compile(r", true(?:, \d+)?\Z")
 
 
 def project(step: Step) -> Relation:
-    """Project, ``Output [2]: [id#1, (v#2 + 1) AS w#3]``. In a logical plan, the list is among the arguments."""
+    """Return the output of a projection such as ``Output [2]: [id#1, (v#2 + 1) AS w#3]``. In a logical plan, the list
+    is among the arguments.
+    """
     if "Output" in step.fields:
         listed = step.expressions("Output")
     else:
@@ -46,7 +48,7 @@ def project(step: Step) -> Relation:
 
 
 def projected(step: Step, listed: Elements, over: Relation) -> Relation:
-    """Return the columns that a list defines. A list that was cut defines further columns, which pass or are unknown."""
+    """Return the columns that a list defines. If the list was cut, further columns are passed on or unknown."""
     if listed.more < 0:
         return step.result(made(None, {}, {}, over))
     reader = step.reader(over)
@@ -72,8 +74,9 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
 
 
 def _with_fields(relation: Relation, over: Relation) -> Relation:
-    """Give ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` one field per input column, under the column's name, even if
-    the list is cut."""
+    """Give the struct ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` one field per input column, named like the
+    column, even if the list is cut.
+    """
     columns = relation.columns or ()
     if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
         return relation
@@ -87,19 +90,22 @@ def _with_fields(relation: Relation, over: Relation) -> Relation:
 
 
 def select(step: Step) -> Relation:
-    """Filter. The columns in the condition determine which rows exist."""
+    """Return the output of a filter. The columns in the condition determine which rows exist."""
     found = step.reader().condition(step.text("Condition") or step.text("Arguments"))
     return step.result(_without(step.input, found).with_rows(found.all, found.doubt))
 
 
 def _without(relation: Relation, found: Found) -> Relation:
-    """Return a copy in which the columns that an operator itself names do not count as needed, because they may be there
-    only for it."""
+    """Return a copy in which the columns that an operator itself names do not count as needed, because the input may
+    contain them only for this operator.
+    """
     return replace(relation, needed=relation.needed - found.ids)
 
 
 def sort(step: Step) -> Relation:
-    """Sort. Only a sort of all rows belongs to the statement; any other prepares a join, a window or a write."""
+    """Return the output of a sort. Only a sort of all rows belongs to the statement; other sorts prepare a join, a
+    window or a write.
+    """
     text = step.text("Arguments")
     found = step.reader().read(text)
     over = _without(step.input, found)
@@ -109,7 +115,9 @@ def sort(step: Step) -> Relation:
 
 
 def take_ordered(step: Step) -> Relation:
-    """TakeOrderedAndProject: limit, order and columns, ``10, [v#3 ASC NULLS FIRST], [id#1, k#2]``."""
+    """Return the output of TakeOrderedAndProject. Its arguments are limit, order and columns: ``10, [v#3 ASC NULLS
+    FIRST], [id#1, k#2]``.
+    """
     lists = [text for text in step.arguments if text.startswith("[")]
     if len(lists) < 2:
         return step.result(made(None, {}, {}, step.input))
@@ -119,7 +127,9 @@ def take_ordered(step: Step) -> Relation:
 
 
 def join(step: Step) -> Relation:
-    """Join. Keys and condition determine which rows exist; a semi or anti join outputs only the columns of the left side."""
+    """Return the output of a join. Keys and condition determine which rows exist. A semi or anti join outputs only the
+    columns of the left side.
+    """
     if len(step.inputs) != 2:
         return step.result(made(None, {}, {}, step.input))
     left, right = step.inputs
@@ -154,7 +164,9 @@ def _join_type(step: Step) -> str:
 
 
 def union(step: Step) -> Relation:
-    """Union. Columns are merged by position, under the ids that the consumer lists, else under those of the first input."""
+    """Return the output of a union. Columns are merged by position. Their ids are those that the consumer lists, or
+    else those of the first input.
+    """
     columns = step.wanted
     if columns is None and step.inputs:
         columns = step.inputs[0].columns
@@ -175,11 +187,12 @@ def union(step: Step) -> Relation:
 
 
 def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[Flow]]) -> Mapping[int, Flow]:
-    """Return column id → flow as the first query of EXCEPT ALL or INTERSECT ALL gives it. The other query only determines
-    which rows exist.
+    """Return column id → flow for the values of an EXCEPT ALL or INTERSECT ALL, which come from the first query. The
+    other query only determines which rows exist.
 
-    Spark writes both as a union with a marker column (1 and -1, or true and null), counts the markers above the union, and
-    repeats the rows. Values are equal on both sides, and according to the statement they come from the first query.
+    Spark converts both statements to a union with a marker column (1 and -1, or true and null), counts the markers
+    above the union, and repeats the rows. Values are equal on both sides; the statement defines that they come from
+    the first query.
     """
     if not _MARKER.fullmatch(marker):
         return {}
@@ -197,7 +210,9 @@ def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[F
 
 
 def set_difference(step: Step) -> Relation:
-    """INTERSECT or EXCEPT in a logical plan: the rows of the first input, selected by all columns of both inputs."""
+    """Return the output of INTERSECT or EXCEPT in a logical plan: the rows of the first input, selected by all columns
+    of both inputs.
+    """
     if len(step.inputs) != 2:
         return step.result(made(None, {}, {}, step.input))
     left, right = step.inputs
@@ -209,19 +224,23 @@ def set_difference(step: Step) -> Relation:
 
 
 def lateral_join(step: Step) -> Relation:
-    """A lateral join, ``lateral-subquery#3 [k#1], Inner``: each row is joined with the rows of a nested plan."""
+    """Return the output of a lateral join such as ``lateral-subquery#3 [k#1], Inner``. Each row is joined with the
+    rows of a nested plan.
+    """
     both = beside((*step.inputs, *step.inner))
     found = step.reader(both).condition(step.text("Arguments"))
     return step.result(both.with_rows(found.control, found.doubt))
 
 
 def last_of_several(step: Step) -> Relation:
-    """``WITH``. The query is the last input, after the definitions."""
+    """Return the output of ``WITH``. The query is the last input, after the definitions."""
     return step.result(step.inputs[-1] if step.inputs else step.input)
 
 
 def distinct_by(step: Step) -> Relation:
-    """``Deduplicate [k#1]``. The listed columns determine which values of the others are kept."""
+    """Return the output of ``Deduplicate [k#1]``. The listed columns determine which values of all other columns are
+    kept.
+    """
     over = step.input
     found = step.reader().read(step.text("Arguments"))
     flows = {
@@ -232,8 +251,9 @@ def distinct_by(step: Step) -> Relation:
 
 
 def expand(step: Step) -> Relation:
-    """Expand, ``[[k#1, n#2, 0], [k#1, null, 1]], [k#5, n#6, spark_grouping_id#7]``. Each column of the last list takes the
-    values at its position in all sets."""
+    """Return the output of Expand, as in ``[[k#1, n#2, 0], [k#1, null, 1]], [k#5, n#6, spark_grouping_id#7]``. Each
+    column of the last list takes the values at its position in all sets.
+    """
     arguments = step.arguments
     over = step.input
     sets = elements(arguments[0]) if arguments else elements("")
@@ -260,7 +280,7 @@ def expand(step: Step) -> Relation:
         named[column.id] = frozenset[int]().union(*(each.ids for _, each in parts))
         flow = merged([each for each in found if not each.literal] or [CONSTANT])
         if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
-            # Sets that were cut off put other values there.
+            # The sets that were cut off have other values at this position.
             varied.append(column.id)
             flow = replace(flow, doubt=flow.doubt | CUT_OFF.doubt)
         columns.append(column)
@@ -280,9 +300,10 @@ def _of_hidden_sets(
     varied: list[int],
     count: int,
 ) -> dict[int, Flow]:
-    """Return id → flow of the only column that differs between the sets. It is known only if exactly ``count`` columns, one
-    for each set that was cut off, are handed to the operator by Spark without being named elsewhere in it. Otherwise the
-    result is empty."""
+    """Return id → flow of the only column that differs between the sets; empty if it is unknown. It is known only if
+    exactly ``count`` columns, one for each set that was cut off, are passed to the operator by Spark without being
+    named elsewhere in it.
+    """
     if len(varied) != 1 or over.columns is None or not named[varied[0]]:
         return {}
     shown = frozenset[int]().union(*named.values())
@@ -294,8 +315,9 @@ def _of_hidden_sets(
 
 
 def _expanded(step: Step) -> dict[int, Flow]:
-    """Return id → flow for the columns after the cut. Each passes, or represents the input's only column of that name that
-    does not pass."""
+    """Return id → flow for the columns after the cut. Each one is passed on, or represents the only column of its name
+    in the input that is not passed on.
+    """
     over = step.input
     passing = {each.id for each in step.wanted or ()}
     by_name: dict[str, list[int]] = {}
@@ -306,7 +328,7 @@ def _expanded(step: Step) -> dict[int, Flow]:
     exact = {wanted.name for wanted in step.wanted or ()}
     for wanted in step.wanted or ():
         last = wanted.name.rpartition(".")[2]
-        # A name may be qualified by a table's name, but "a.k" may also be a field of a struct next to a column "k".
+        # A name may be qualified by a table's name. But "a.k" may also be a field of a struct, alongside a column "k".
         alike = by_name.get(wanted.name) or (by_name.get(last, []) if last not in exact else [])
         if wanted.id in over.flows:
             found[wanted.id] = over.flows[wanted.id]
@@ -319,7 +341,7 @@ def _expanded(step: Step) -> dict[int, Flow]:
 
 
 def in_memory_scan(step: Step) -> Relation:
-    """Scan of a cached plan: the plan's columns, under the ids of this use."""
+    """Return the output of a scan of a cached plan: the columns of the plan, under the ids of this use."""
     if len(step.inner) != 1:
         return step.result(made(None, {}, {}, step.input))
     cached = step.inner[0]
@@ -328,8 +350,9 @@ def in_memory_scan(step: Step) -> Relation:
 
 
 def in_memory_relation(step: Step) -> Relation:
-    """A cached plan, ``[a#70, b#71], StorageLevel(…)``. The columns are matched by position, because the plan itself may
-    have other ids."""
+    """Return the output of a cached plan such as ``[a#70, b#71], StorageLevel(…)``. Columns are matched by position,
+    because the plan itself may have other ids.
+    """
     over = (*step.inputs, *step.inner)[-1:] or (None,)
     cached = over[0]
     arguments = step.arguments
@@ -351,11 +374,11 @@ def in_memory_relation(step: Step) -> Relation:
 
 
 def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -> Flow | None:
-    """Return the flow of a column after the cut; None if it is uncertain. In the first use of a cached plan, the ids are
-    the plan's own; in any other use, they are consecutive.
+    """Return the flow of a column after the cut; None if it is uncertain. In the first use of a cached plan, columns
+    have the plan's own ids; in every other use, the ids are consecutive.
 
-    Consecutive ids are not sufficient proof, because columns may have been dropped or renamed. The name at that position
-    must be the same, and no other column may have it.
+    Consecutive ids are not sufficient proof, because columns may have been dropped or renamed. The column at that
+    position must also have the same name, and no other column may have that name.
     """
     columns = cached.columns or ()
     if any(each.id == wanted.id for each in columns):
@@ -371,13 +394,14 @@ def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -
 
 
 def passing(step: Step) -> Relation:
-    """An operator that passes its rows on unchanged."""
+    """Return the output of an operator that passes its rows on unchanged."""
     return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
 
 
 def with_sequence(step: Step) -> Relation:
-    """AttachDistributedSequence, ``distributed_sequence_id#5: bigint, true``: a column of row numbers before those of the
-    input."""
+    """Return the output of AttachDistributedSequence, as in ``distributed_sequence_id#5: bigint, true``: a column of
+    row numbers, followed by the columns of the input.
+    """
     over = step.input
     match = _SEQUENCE.match(step.text("Arguments"))
     if match is None:
@@ -389,12 +413,12 @@ def with_sequence(step: Step) -> Relation:
 
 
 def bin_by(step: Step) -> Relation:
-    """BIN BY of Spark 4.3: ``300000000, at#1: timestamp, until#2: timestamp, 0, [v#3], [v#4], [bin_start#5, bin_end#6,
-    ratio#7], UTC``; in a physical plan, the number 0 precedes the two times.
+    """Return the output of Spark 4.3's BIN BY, as in ``300000000, at#1: timestamp, until#2: timestamp, 0, [v#3],
+    [v#4], [bin_start#5, bin_end#6, ratio#7], UTC``. In a physical plan, the number 0 precedes the two times.
 
-    Each row becomes one row for each bin that its time range touches. The values to distribute (the first list) become new
-    columns (the second list), scaled by the share of the time range that is in the bin; the columns of the last list depend
-    only on the times.
+    Each row becomes one row for each bin that its time range touches. The values to distribute (the first list) become
+    new columns (the second list), scaled by the share of the time range that is in the bin. The columns of the last
+    list depend only on the times.
     """
     over = step.input
     times = step.reader().read(" ".join(text for text in step.arguments if not text.startswith("[")))
@@ -417,20 +441,22 @@ def bin_by(step: Step) -> Relation:
 
 
 def unknown(step: Step) -> Relation:
-    """An operator without a rule. Columns pass by their ids; new ones are unknown."""
+    """Return the output of an operator without a rule. Columns whose ids are known are passed on; new columns are
+    unknown.
+    """
     doubt = BY_UNKNOWN_OPERATOR.doubt if step.wanted is None else Doubt.NONE
     given = replace(step.input, needed=frozenset(), doubt=step.input.doubt | doubt)
     return step.result(given, BY_UNKNOWN_OPERATOR)
 
 
 def by_program(step: Step) -> Relation:
-    """A program's own code. Each new column may come from any column that the code was given."""
+    """Return the output of a program's code. Each new column may come from any column that was passed to the code."""
     over = step.input
     given = " ".join(text for text in step.arguments if not text.startswith("["))
     flow = opaque(over, None if "SerializeFromObject" in step.name else step.reader().read(given))
     wanted = step.wanted
     if wanted is None:
-        # A table function outputs kept columns in addition to its own.
+        # A table function outputs the kept columns in addition to its own columns.
         count = 2 if "UDTF" in step.name else 1
         lists = [attributes(text) for text in step.arguments if text.startswith("[")][-count:]
         wanted = (

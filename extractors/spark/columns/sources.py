@@ -1,5 +1,6 @@
-"""Rules for operators that bring columns in: scans, relations of logical plans, views, and rows without a source. Each
-returns the output of an operator."""
+"""Rules for operators that introduce columns: scans, relations of logical plans, views, and rows without a source.
+Each rule returns the output of an operator.
+"""
 
 from __future__ import annotations
 
@@ -51,28 +52,30 @@ Ends = Callable[[Operator], Reads]
 
 
 class Scans:
-    """The reads of the scans in a printed plan. The node of the tree with the same columns has more of the paths than the
-    block."""
+    """The reads of the scans in a printed plan. They are taken from the tree node with the same columns, because it
+    shows more of the paths than the printed block.
+    """
 
     def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
         self._text = text
         self._by_id: dict[int, dict[str, Node]] = {}
         for node in nodes:
-            # A cached table has the ids of the table below it, and reads nothing itself.
+            # A cached table has the same ids as the table below it, but reads nothing itself.
             cached = node.name.startswith(("InMemory", "Scan In-memory", "Scan ExistingRDD"))
             if "Scan" in node.name and not cached and (match := _FIRST_ID.search(node.text, 0, 4000)):
                 self._by_id.setdefault(int(match[1]), {}).setdefault(node.name.strip(), node)
 
     def reads(self, operator: Operator, first: int) -> Reads:
-        """Return the reads of a scan; ``first`` is the id of its first column."""
+        """Return the reads of a scan. ``first`` is the id of the scan's first column."""
         node = self._by_id.get(first, {}).get(operator.name)
         if node is None or operator.name.startswith(CATALOG_SCAN):
             node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
         return physical_reads((node,), self._text)
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
-        """Return the reads of a scan of the same columns, for a relation of a logical plan that does not name a table; None
-        if there is none."""
+        """Return the reads of a scan of the same columns, for a relation of a logical plan that does not name a table.
+        Return None if no scan has these columns.
+        """
         for number in ids:
             if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
                 return physical_reads((node,), self._text)
@@ -80,7 +83,9 @@ class Scans:
 
 
 def scan(step: Step, scans: Scans) -> Relation:
-    """A scan, ``Output [2]: [id#1, k#2]``. Only the scan's own block has the partition filters."""
+    """Return the output of a scan, as in ``Output [2]: [id#1, k#2]``. Only the scan's own block has the partition
+    filters.
+    """
     columns = step.columns("Output") or None
     if columns is None and "Output" not in step.fields:
         lists = [found for text in step.arguments[:1] if (found := attributes(text))]
@@ -107,7 +112,7 @@ def scan(step: Step, scans: Scans) -> Relation:
         known = replace(known, flows={**known.flows, **given.flows}, names={**known.names, **given.names})
     filtered = step.reader(known).read(" ".join(texts))
     rows, doubt = filtered.all, filtered.doubt
-    # Iceberg filters partitions itself, and no operator above repeats these filters.
+    # Iceberg filters partitions itself, and these filters are not repeated in any operator above.
     for printed in _SCAN_FILTERS.findall(step.operator.block):
         for name in _COMPARED.findall(_LITERAL.sub("", printed)):
             for end in reads.ends:
@@ -127,7 +132,7 @@ def scan(step: Step, scans: Scans) -> Relation:
 
 
 def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    """Return the columns of a source that aggregates rows itself; they are named after functions, ``MAX(v)``."""
+    """Return the columns of a source that aggregates rows itself. They are named like functions, such as ``MAX(v)``."""
     read = _read(step, columns, reads)
     flows: dict[int, Flow] = {}
     for column in columns:
@@ -166,8 +171,9 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
 
 
 def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
-    """A relation of a logical plan, ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. The ids of columns that were cut off are
-    consecutive."""
+    """Return the output of a relation in a logical plan, as in ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Columns
+    that were cut off have consecutive ids.
+    """
     text = step.text("Arguments")
     lists = _HIVE_COLUMNS.findall(text) or _relation_columns(step.operator.name, text)
     columns: list[Attribute] = []
@@ -191,8 +197,9 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
 
 
 def _relation_columns(name: str, text: str) -> list[str]:
-    """Return the lists of columns among a relation's arguments. The list of a LogicalRelation ends before the table's name,
-    before a flag, or at the end of the arguments."""
+    """Return the lists of columns among a relation's arguments. The list of a LogicalRelation ends before the table's
+    name or a flag, or at the end of the arguments.
+    """
     start = text.find(", [")
     if name == "LogicalRelation" and start >= 0 and (end := _BEHIND_COLUMNS.search(text, start)):
         return [text[start + 2 : end.start() + 1]]
@@ -201,15 +208,17 @@ def _relation_columns(name: str, text: str) -> list[str]:
 
 
 def _spaced(printed: str) -> str:
-    """Convert ``[a#1L,b#2,... 3 more fields]`` to the format of other lists, with a space after each comma and no
-    truncation note."""
+    """Convert ``[a#1L,b#2,... 3 more fields]`` to the format of other lists, with a space after each comma and without
+    a truncation note.
+    """
     body = re.sub(r"(#\d+L?),(?! )", r"\1, ", printed[1:-1])
     return f"[{re.sub(r', [.][.][.] [0-9]+ more fields', '', body)}]"
 
 
 def view(step: Step) -> Relation:
-    """A view. If it is in the catalogue, it is the source itself, in place of its tables; a temporary view is only a
-    name."""
+    """Return the output of a view. A view in the catalogue counts as the source itself, in place of its tables. A
+    temporary view is only a name.
+    """
     over = step.input
     arguments = step.text("Arguments")
     table = leading_table(arguments)
@@ -226,12 +235,14 @@ def view(step: Step) -> Relation:
 
 
 def made_up(step: Step) -> Relation:
-    """Rows that the statement itself makes: a range, or the one row of a query without FROM."""
+    """Return rows that the statement itself generates: a range, or the one row of a query without FROM."""
     return _without_source(step, CONSTANT)
 
 
 def local_rows(step: Step) -> Relation:
-    """Rows in the plan itself: those of VALUES or of a program, or aggregates that a source computed."""
+    """Return rows that are in the plan itself. They come from VALUES or a program, or are aggregates that a source
+    computed.
+    """
     if step.text("Arguments").startswith("<empty>"):
         return _without_source(step, CONSTANT)
     columns = step.columns("Output") or ()
@@ -241,7 +252,7 @@ def local_rows(step: Step) -> Relation:
 
 
 def of_step(step: Step) -> Relation:
-    """Rows that an earlier execution kept, see `extractors.spark.carried`."""
+    """Return rows that an earlier execution kept; see `extractors.spark.carried`."""
     columns = step.columns("Output") or None
     if columns is None:
         return from_program(step)
@@ -255,7 +266,7 @@ def of_step(step: Step) -> Relation:
 
 
 def from_program(step: Step) -> Relation:
-    """Rows that a program made, from unknown sources."""
+    """Return rows that a program created from unknown sources."""
     return _without_source(step, FROM_PROGRAM)
 
 

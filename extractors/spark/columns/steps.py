@@ -1,4 +1,4 @@
-"""One operator and its input."""
+"""One operator with its inputs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _NONE: Final = Field("", -1)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: the fields of its block, and the outputs of its inputs. ``wanted`` are the columns that the consumer
-    lists for its input, None if it lists none."""
+    """One operator: the fields of its block, and the outputs of its inputs. ``wanted`` are the columns that the
+    consumer lists as its input, or None if it lists none.
+    """
 
     operator: Operator
     name: str
@@ -32,7 +33,7 @@ class Step:
 
     @property
     def input(self) -> Relation:
-        """The operator's only input, or all inputs side by side."""
+        """Output of the operator's only input, or of all its inputs side by side."""
         if len(self.inputs) == 1:
             return self.inputs[0]
         return beside(self.inputs)
@@ -48,7 +49,9 @@ class Step:
         return elements(found.text, found.count)
 
     def columns(self, name: str) -> tuple[Attribute, ...] | None:
-        """Return a field's list of columns; () if the field is missing, None if the list cannot be split."""
+        """Return the columns in a field's list. Return () if the field is missing, and None if the list cannot be
+        split.
+        """
         found = self.fields.get(name)
         if found is None:
             return ()
@@ -64,18 +67,19 @@ class Step:
 
     @property
     def unknown(self) -> Flow:
-        """The flow of a column whose origin the operator does not show."""
+        """Flow of a column whose sources the operator does not show."""
         return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
 
     def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
-        """Return the output in the order in which the consumer lists it. Columns that are not known yet get the flow
-        ``missing``."""
+        """Return the relation with the columns in the order in which the consumer lists them. Columns that are not
+        known yet get the flow ``missing``.
+        """
         missing = missing or self.unknown
         return relation if self.wanted is None else relation.with_columns(self.wanted, missing)
 
 
 def beside(relations: Sequence[Relation]) -> Relation:
-    """Return one relation with the columns of several, side by side."""
+    """Return one relation with the columns of several relations, side by side."""
     if not relations:
         return NO_ROWS
     flows: dict[int, Flow] = {}
@@ -99,8 +103,9 @@ def beside(relations: Sequence[Relation]) -> Relation:
 
 
 def opaque(relation: Relation, found: Found | None = None) -> Flow:
-    """Return the flow of a column that a program made: from the references ``found``, or from all columns if there are
-    none."""
+    """Return the flow of a column that a program computes. Its sources are the references in ``found``, or all columns
+    if there are none.
+    """
     data, control, doubt = 0, 0, Doubt.OPAQUE
     if found is not None and found.ids:
         return Flow(found.data, found.control, Kind.TRANSFORMATION, found.doubt | Doubt.OPAQUE)
@@ -127,9 +132,9 @@ def completed(
 ) -> list[Flow]:
     """Complete the flows of the expressions in a list if arguments were cut off within them.
 
-    If only one expression was cut, it must have contained the columns that Spark hands to this operator and that nothing
-    else in the operator names. If several were cut, it is unknown which of them contained a column. ``passed`` are columns
-    that the operator names outside the list.
+    If only one expression was cut, it must have contained the columns that Spark passes to this operator and that
+    nothing else in the operator names. If several were cut, it is unknown which of them contained a column. ``passed``
+    are columns that the operator names outside the list.
     """
     cut = [position for position, text in enumerate(texts) if lacks(text)]
     for position in cut:
@@ -146,8 +151,9 @@ def _lost(
 ) -> tuple[int, int]:
     """Return the sources of the columns that were certainly cut off, and the doubt about them.
 
-    The sources are complete if exactly ``count`` columns were certainly cut off, or if no other column can be among them:
-    none that only a filter below needs, and none that occurs elsewhere in the operator.
+    The sources are complete if exactly ``count`` columns were certainly cut off, or if no other column can have been
+    cut off. Other candidates are columns that only a filter below needs, and columns that occur elsewhere in the
+    operator.
     """
     own = founds[position].ids
     others = frozenset(passed).union(*(found.ids for at, found in enumerate(founds) if at != position)) - own

@@ -1,4 +1,4 @@
-"""The columns that a plan's commands write, each with its sources."""
+"""Columns that the commands of a plan write, each with its sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from extractors.spark.plan.tree import Node
 from extractors.spark.plan.writes import Write
 
 MAX_SOURCES: Final = 200_000
-"""Maximum number of sources of all columns of one write together; only data counts."""
+"""Maximum number of data sources of all columns in one write. Control sources do not count."""
 _VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
 _VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
 _RELATION_COLUMNS: Final = re.compile(r"Relation [^\s\[\]()]+\[([^\[\]]*)\]")
@@ -44,7 +44,7 @@ ROW_BOOKKEEPING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow:
-    """One written column. Columns in ``data`` are not in ``control``."""
+    """One written column. ``data`` and ``control`` have no columns in common."""
 
     output: str
     data: tuple[SourceColumn, ...]
@@ -57,13 +57,14 @@ class ColumnFlow:
     parsed: bool = False
     """Whether the flow comes from the text of a query."""
     kept: tuple[SourceColumn, ...] = ()
-    """In a row change, the source columns of this name that are copied unchanged, including the changed table's own
-    column."""
+    """In a row change, the source columns of the same name that are copied unchanged, including the changed table's
+    own column.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumns:
-    """The columns that one command writes. ``reasons`` say why some of the columns or their sources are unknown."""
+    """The columns that one command writes. ``reasons`` explain why some of the columns or their sources are unknown."""
 
     flows: tuple[ColumnFlow, ...] = ()
     reasons: tuple[Incomplete, ...] = ()
@@ -77,7 +78,7 @@ NO_COLUMNS: Final = WrittenColumns()
 
 
 def unknown_columns(reason: Incomplete) -> WrittenColumns:
-    """Return columns about which nothing is known, with the reason."""
+    """Return a result in which all columns are unknown for this reason."""
     return WrittenColumns((), (reason,))
 
 
@@ -91,11 +92,12 @@ def written_columns(
 ) -> tuple[WrittenColumns, ...]:
     """Return the columns of each write, in the order of the writes.
 
-    ``has_root`` tells whether executions name their root. A table created from a query is then written by a later
-    execution, except in Spark 3.4, whose command has the query below it.
+    ``has_root`` is true if executions name their root. In that case, a table created from a query is written by a
+    later execution, except in Spark 3.4, whose command has the query below it.
     """
-    # If a condition equates columns of an outer query with those of a lateral subquery, Spark replaces the former with the
-    # latter, and a database computes some columns itself. Only the logical plan shows these columns as in the statement.
+    # The logical plan is needed in two cases, because only it shows columns as in the statement. If a condition
+    # equates columns of an outer query with columns of a lateral subquery, Spark replaces the former with the latter.
+    # Also, a database may compute columns itself.
     whole = any(each.name == "LateralJoin" or written_table(each.arguments) for each in text.operators)
     named = [
         write.end is not None
@@ -116,8 +118,9 @@ def written_columns(
 def result_columns(
     text: PlanText, nodes: Iterable[Node], *, changes_rows: bool, driver_rows: bool = False
 ) -> tuple[WrittenColumns, Mapping[int, str]]:
-    """Return the columns that a plan without a command outputs, which a command above it may write; and expression id →
-    column name."""
+    """Return the output columns of a plan without a command, which a command above may write; and expression id →
+    column name.
+    """
     if not text.verified or text.root is None:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), {}
     plans = Plans(text, nodes, changes_rows=changes_rows, driver_rows=driver_rows)
@@ -125,7 +128,7 @@ def result_columns(
     if root.name == "AdaptiveSparkPlan" and len(root.inputs) == 1:
         root = root.inputs[0]
     if root.name == "DeserializeToObject" and len(root.inputs) == 1:
-        root = root.inputs[0]  # a row writer takes the rows one by one, unchanged
+        root = root.inputs[0]  # a row writer receives the rows one by one, unchanged
     try:
         relation = plans.relation(root)
     except TooMuch:
@@ -136,7 +139,7 @@ def result_columns(
     flows: dict[str, Flow] = {}
     names: dict[int, str] = {}
     for column, flow in zip(relation.columns, given, strict=True):
-        # If two columns have the same name, the name refers to the first.
+        # If several columns have the same name, the name refers to the first of them.
         if column.name not in flows:
             flows[column.name] = kept_as_it_is(column.name, flow) if changes_rows else flow
             names[column.id] = column.name
@@ -148,7 +151,7 @@ def _has_query(command: Node, text: PlanText) -> bool:
 
 
 class _Commands:
-    """The operators of a plan's commands, in the order of the tree."""
+    """Operators of a plan's commands, in the order of the tree."""
 
     def __init__(self, text: PlanText) -> None:
         self._left: dict[str, Iterator[Operator]] = {}
@@ -198,7 +201,9 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
 def _shown(
     operator: Operator, write: Write, query: Operator, relation: Relation, sources: Sources
 ) -> WrittenColumns:
-    """Return the columns that the list of a logical plan names before its cut. `Incomplete.FIELDS_CUT` covers the others."""
+    """Return the columns that the list of a logical plan names before its cut. `Incomplete.FIELDS_CUT` covers the
+    remaining columns.
+    """
     unknown = unknown_columns(_of_relation(relation))
     listed = elements(next(split(query.arguments), "")) if query.name == "Project" else elements("")
     # A column that is listed twice has one id, so positions after it are uncertain.
@@ -274,7 +279,7 @@ def _of_relation(relation: Relation) -> Incomplete:
 
 
 def _names(arguments: str, write: Write) -> list[str]:
-    """Return the names under which the columns are written; [] if the command does not list all of them."""
+    """Return the names under which the columns are written; [] if the command does not list all names."""
     match write.command.removeprefix("Optimized").removesuffix("Command"):
         case "InsertIntoHiveTable":
             found = _FLAGS.search(arguments)

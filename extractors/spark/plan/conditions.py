@@ -1,7 +1,7 @@
-"""Filters, joins and groups of a plan, and the formats of its files, for people to read.
+"""Extract the filters, joins and groups of a plan, and the formats of its files, as readable text.
 
-The texts come from the lines of the tree, in which Spark cuts long lists. Expression ids and the null checks that Spark
-adds are left out. Literals are as printed, without quotation marks.
+The texts come from the lines of the tree, in which Spark cuts long lists. Expression ids and the null checks that
+Spark adds are removed. Literals are as printed, without quotation marks.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _WRITTEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The texts of each kind, in the plan's order from the top. Each of ``groups`` is the keys of one aggregate, separated
-    by commas; ``reads`` and ``writes`` are file formats."""
+    """The texts of each kind, in the plan's order from the top. Each element of ``groups`` has the keys of one
+    aggregate, separated by commas. ``reads`` and ``writes`` are file formats.
+    """
 
     filters: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
@@ -46,13 +47,12 @@ class Conditions:
 
     @classmethod
     def of(cls, nodes: Iterable[Node]) -> Self:
-        """Return the conditions of one plan."""
         listed = tuple(nodes)
         return cls(*(_first(found(listed)) for found in (_filters, _joins, _groups, _reads, _writes)))
 
     @classmethod
     def together(cls, several: Iterable[Conditions]) -> Self:
-        """Return the conditions of all plans of one run."""
+        """Return the combined conditions of all plans of one run."""
         every = tuple(several)
         return cls(
             *(_first(text for each in every for text in getattr(each, kind.name)) for kind in fields(cls))
@@ -68,7 +68,7 @@ def _filters(nodes: Iterable[Node]) -> Iterator[str]:
         if node.name.startswith("Filter"):
             yield _plain(node.text[:MAX_TEXT].partition(" ")[2])
         elif "Scan" in node.name:
-            # Partition filters are not repeated above the scan.
+            # Partition filters are printed only in the scan, and not repeated above it.
             for each in _elements(node.metadata.get("PartitionFilters", "")[:MAX_TEXT]):
                 yield _plain(each)
 
@@ -125,7 +125,7 @@ def _plain(text: str) -> str:
 
 
 def _closes_last(text: str) -> bool:
-    """Whether the first parenthesis is closed by the last character."""
+    """Whether the last character closes the first parenthesis."""
     depth = 0
     for place, char in enumerate(text):
         depth += (char == "(") - (char == ")")
@@ -135,7 +135,7 @@ def _closes_last(text: str) -> bool:
 
 
 def _elements(text: str) -> Iterator[str]:
-    """Split ``[a#1, f(b#2, c#3)]``, with or without its brackets."""
+    """Split ``[a#1, f(b#2, c#3)]`` into elements, with or without its brackets."""
     depth, start = 0, 0
     text = text.removeprefix("[").removesuffix("]")
     for place, char in enumerate(text):

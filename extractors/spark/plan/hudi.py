@@ -1,4 +1,4 @@
-"""Hudi's commands: the tables that they change, and the internal steps that Hudi runs below them."""
+"""Recognize Hudi's commands: the tables that they change, and the internal steps that Hudi runs below them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from extractors.spark.plan.reads import End, table_end
 from extractors.spark.plan.text import PlanText
 
 HUDI_CREATES: Final = "CreateHoodie"
-"""Prefix of Hudi's CREATE TABLE … AS SELECT, which computes the rows itself, without another execution."""
+"""Prefix of Hudi's CREATE TABLE … AS SELECT. This command computes the rows itself, without another execution."""
 _KEY: Final = "_hoodie_record_key#"
 
 
 def hudi_table(text: PlanText) -> End | None:
-    """Return the table whose rows an UPDATE or DELETE reads to change them. The scan of that table outputs record keys.
-    None unless there is exactly one."""
+    """Return the table whose rows an UPDATE or DELETE reads in order to change them, recognized by record keys in the
+    output of its scan. Return None unless there is exactly one.
+    """
     ends = set()
     for each in text.operators:
         table = dotted_table(each.name.rpartition(" ")[2])
@@ -25,7 +26,9 @@ def hudi_table(text: PlanText) -> End | None:
 
 
 def is_hudis_own(command: str, text: PlanText) -> bool:
-    """Whether a write is an internal step of a Hudi command above it, on rows that Hudi prepared with record keys."""
+    """Whether a write is an internal step of a Hudi command above it. Such a step writes rows that Hudi prepared with
+    record keys.
+    """
     return command == "AppendData" and any(
         each.name.startswith("Scan ExistingRDD") and _KEY in each.block for each in text.operators
     )

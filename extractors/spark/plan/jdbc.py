@@ -27,7 +27,7 @@ CATALOG_SCAN: Final = "Scan JDBC v1 Relation from v2 scan"
 
 
 _LINE: Final = "\x1f"
-"""Placeholder for a line end in a query, which would otherwise end the line of the operator in a plan's text."""
+"""Placeholder for a line end in a query. The line end itself would end the operator's line in a plan's text."""
 
 
 def on_one_line(name: str) -> str:
@@ -36,8 +36,9 @@ def on_one_line(name: str) -> str:
 
 
 def table_name(text: str) -> str:
-    """Return the table that a `dbtable` names: one to three identifiers, without their quotes; "" if it is not a table's
-    name."""
+    """Return the table that a `dbtable` names, as one to three identifiers without quotes; "" if it is not the name of
+    a table.
+    """
     if not _NAME.fullmatch(text.strip()):
         return ""
     return ".".join(map(_unquoted, _PARTS.findall(text)))
@@ -51,39 +52,44 @@ def _unquoted(part: str) -> str:
 
 
 def without_counters(query: str) -> str:
-    """Renumber the subqueries of a query from 0, because Spark's own counters continue from one run to the next."""
+    """Renumber the subqueries of a query from 0, because Spark's counters continue from one run to the next."""
     numbers: dict[str, int] = {}
     text = query.strip().replace(_LINE, "\n")
     return _COUNTER.sub(lambda match: f"{match[1]}_{numbers.setdefault(match[0], len(numbers))}", text)
 
 
 def catalog_table(printed: str) -> tuple[str, str]:
-    """Split ``pg.app.people`` into the catalogue and the table."""
+    """Split ``pg.app.people`` into (catalogue, table)."""
     catalog, _, name = printed.strip().partition(".")
     return catalog, table_name(name) or name
 
 
 def written_table(arguments: str) -> str:
-    """Return the table of a write through a catalogue, ``JDBCTable(app.people,StructType(…),…)``; "" for any other write."""
+    """Return the table of a write through a catalogue, such as ``JDBCTable(app.people,StructType(…),…)``; "" for any
+    other write.
+    """
     match = _TABLE.match(arguments)
     return match[1] if match else ""
 
 
 def written_catalog(arguments: str) -> str:
-    """Return the catalogue of a write, as far as it is printed: the catalogue's class, with the table and the hash of the
-    table's options, ``class(table, hash)``, or the class alone."""
+    """Return the catalogue of a write, as far as it is printed. This is ``class(table, hash)``, with the hash of the
+    table's options, or only the class.
+    """
     match = _OPTIONS.search(arguments)
     return f"{CATALOG_CLASS}({written_table(arguments)}, {match[1]})" if match else CATALOG_CLASS
 
 
 def joined_tables(block: str) -> Iterator[str]:
-    """Yield the full names of the tables in a join that the database carries out."""
+    """Yield the full names of the tables in a join that the database performs."""
     pushed = _LITERAL.sub("''", block).partition("PushedJoins: ")[2]
     return (match[1] for match in _JOINED.finditer(pushed.partition("\nReadSchema: ")[0]))
 
 
 def sent_query(block: str) -> str:
-    """Return the query that Spark sends to the database for a scan; "" if the block does not have it (before Spark 4.2)."""
+    """Return the query that Spark sends to the database for a scan; "" if the block does not contain it (before Spark
+    4.2).
+    """
     match = _SENT.search(block)
     return without_counters(match[1]) if match else ""
 

@@ -1,8 +1,8 @@
-"""The role of each plan node by its name, from the table ``nodes.tsv`` next to this module.
+"""Look up the role of each plan node by name, in the table ``nodes.tsv`` next to this module.
 
-The table was collected from the sources and jars of Spark, of the table formats and of connectors and accelerators. A node
-that is not in the table makes its operation incomplete, because it may read, compute or write something that navlin does
-not see.
+The table was collected from the sources and jars of Spark, of the table formats and of connectors and accelerators. A
+node that is not in the table makes its operation incomplete, because the node may read, compute or write something
+that navlin does not see.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from extractors.spark.plan.tree import Node, plain_name
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """A row of the table. ``name`` is the node's printed name, without the text after it; ``versions`` are the first and
-    the last version of the project that have the node.
+    """A row of the table. ``name`` is the node's printed name, without the text that follows it. ``versions`` are the
+    first and last versions of the project with the node.
 
-    ``shown`` is the log of a real run, kept with the tests, whose plans have the node: "not run" if there is none.
+    ``shown`` is the log of a real run whose plans have the node, stored with the tests; "not run" if there is none.
     """
 
     project: str
@@ -70,11 +70,12 @@ READING: Final = frozenset(name.partition(" ")[0] for name in _named("reads"))
 WRITING: Final = _named("writes") - _named("maintains", "defines", "answers", "session")
 """Operators and commands that write data."""
 PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads", "values")
-"""Operators that pass their input's columns on."""
+"""Operators that pass on the columns of their input."""
 _OF_SPARK: Final = {plain_name(node.name) for node in PLAN_NODES if node.project == "Spark"}
 _READ_HERE: Final = ("Spark", "JDBC", "Kafka", "Kudu", "Hive ACID", "Delta")
-"""Projects whose relations print their sources, which navlin reads. Hudi is left out, because its commands do not print
-any."""
+"""Projects whose relations print the names of their sources in a form that navlin reads. Hudi is left out, because its
+commands do not print any.
+"""
 _OWN_NAMES: Final = sorted(
     {
         plain_name(node.name)
@@ -85,15 +86,16 @@ _OWN_NAMES: Final = sorted(
     key=len,
     reverse=True,
 )
-"""Names of the nodes with which formats, connectors and accelerators read and write, longer names first."""
+"""Names of the nodes with which formats, connectors and accelerators read and write, longest first."""
 _KNOWN: Final = _named(*CARRIES)
 _FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KNOWN)
 _DECORATION: Final = re.compile(r"\* ?|Execute ")
 
 
 def is_without_data(name: str) -> bool:
-    """Whether a command has no data flow, by its name. The text after the name is ignored, because it differs between
-    plans."""
+    """Whether a command has no data flow, judging by its name. The text after the name is ignored, because it differs
+    between plans.
+    """
     bare = _DECORATION.sub("", name.strip(), count=1)
     return bare.partition(" ")[0] in _WITHOUT_DATA or any(
         bare.startswith(f"{each} ") or bare == each for each in _WITHOUT_DATA if " " in each
@@ -101,8 +103,9 @@ def is_without_data(name: str) -> bool:
 
 
 def own_name(name: str) -> str:
-    """Return the name in the table of a node that is not Spark's own and reads or writes; "" if there is none. The text
-    after the name is ignored, because it differs between plans."""
+    """Return the name in the table of a node that reads or writes and is not Spark's own; "" if there is none. The
+    text after the name is ignored, because it differs between plans.
+    """
     bare = _DECORATION.sub("", name.strip(), count=1)
     return next(
         (
@@ -122,7 +125,8 @@ def unknown_operators(nodes: Iterable[Node]) -> tuple[str, ...]:
 
 def is_known(name: str) -> bool:
     """Whether a node of this name is in the table. Only the first word is compared, because the text after it differs
-    between plans."""
+    between plans.
+    """
     bare = _DECORATION.sub("", name.strip(), count=1)
     first = re.split(r"[ (\[]", bare, maxsplit=1)[0]
     return not first or first in _FIRST_WORDS

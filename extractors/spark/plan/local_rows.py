@@ -1,8 +1,10 @@
-"""Origin of the rows that a plan itself holds, in a LocalTableScan or LocalRelation: SQL's VALUES, or a program.
+"""Find the origin of the rows that are in a plan itself, in a LocalTableScan or LocalRelation: SQL's VALUES, or a
+program.
 
-Both look alike in the plan, because the optimizer folds names and casts into the rows. The call that started the execution
-tells them apart: an SQL statement holds only its own rows, unless it reads a temporary view that a program made of local
-rows. A DataFrame may hold rows that the driver collected before, from a pandas frame for example.
+Both look alike in the plan, because the optimizer folds names and casts into the rows. They can be distinguished by
+the call that started the execution. An SQL statement holds only its own rows, unless it reads a temporary view that a
+program made of local rows. A DataFrame may hold rows that the driver collected before, for example from a pandas
+frame.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ _OF_SQL: Final = re.compile(
 )
 _TEMPORARY: Final = re.compile(r"\b(?:Local|Global)TempView\b")
 _OF_VALUES: Final = re.compile(r"\[col1#\d+L?(?:, col\d+#\d+L?)*(?:, [.]{3} \d+ more fields)?\]")
-"""The names that VALUES gives its columns."""
+"""The column names that VALUES generates."""
 
 
 def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
-    """Whether local rows of an execution may come from a program. ``shared`` tells whether SQL may read a program's rows
+    """Whether local rows of an execution may come from a program. ``shared`` is true if SQL may read a program's rows
     through a temporary view.
 
     If the event lacks the call that started the execution, ``shared`` decides.
@@ -35,8 +37,9 @@ def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
 
 
 def makes_view_of_driver_rows(write: Write, text: PlanText) -> bool:
-    """Whether a command makes a temporary view of a program's rows. Rows of VALUES are recognised by an alias or by VALUES'
-    own names."""
+    """Whether a command creates a temporary view of a program's rows. Rows of VALUES are recognized by an alias or by
+    the names that VALUES generates.
+    """
     if not write.command.startswith("CreateView") or not _TEMPORARY.search(text.arguments):
         return False
     return _holds_driver_rows(text.operators)

@@ -1,5 +1,6 @@
-"""Tables, paths and argument lists as plans print them, found by their form, because argument positions differ between
-versions."""
+"""Tables, paths and argument lists as printed in plans. They are recognized by their form, because argument positions
+differ between versions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S
 _HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
 _PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
 _PART_FILE: Final = re.compile(r"/part-(?:[mr]-)?\d{5,}(?:[-.][^/]*)?$")
-"""A file that a job wrote into a directory. Spark lists these files by name if it infers the columns of CSV."""
+"""A file that a job wrote into a directory. Spark lists these files by name if it infers the columns of CSV files."""
 _LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
 _MARKS: Final = re.compile(r"[`(\[{)\]},]")
 _BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
@@ -29,7 +30,7 @@ _CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
 class Table:
     """A table or view as a plan names it. A catalogue other than Spark's own precedes the database: ``cat.db``.
 
-    ``database`` is empty if the plan prints only the name. The database is then the session's current one, which is
+    ``database`` is empty if the plan prints only the name. In that case it is the session's current database, which is
     unknown.
     """
 
@@ -42,7 +43,9 @@ class Table:
 
 
 def table_of_parts(parts: list[str]) -> Table | None:
-    """Return the table whose name has these parts: ``t``, ``db.t``, ``cat.db.t``. None if a part is missing or empty."""
+    """Return the table whose name has these parts: ``t``, ``db.t`` or ``cat.db.t``. Return None if a part is missing
+    or empty.
+    """
     if parts[:1] == [SESSION_CATALOG]:
         parts = parts[1:]
     if not parts or not all(parts):
@@ -51,20 +54,21 @@ def table_of_parts(parts: list[str]) -> Table | None:
 
 
 def quoted_table(text: str) -> Table | None:
-    """Parse the name of a table in back quotes, `` `cat`.`db`.`t` ``."""
+    """Parse the name of a table in back quotes, such as `` `cat`.`db`.`t` ``."""
     parts = [part[1:-1].replace("``", "`") for part in _QUOTED_PART.findall(text)]
     return table_of_parts(parts)
 
 
 def dotted_table(text: str) -> Table | None:
-    """Parse the name of a table without quotes, ``cat.db.t``; None if the text cannot be one."""
+    """Parse the name of a table without quotes, such as ``cat.db.t``. Return None if the text cannot be a name."""
     text = text.strip()
     return table_of_parts(text.split(".")) if _DOTTED.fullmatch(text) else None
 
 
 def described_table(text: str) -> Table | None:
-    """Return the table in a description, ``CatalogTable(… Database: d … Table: t …)`` or ``[Database:d}, TableName: t``
-    (Spark 2)."""
+    """Return the table in a description, ``CatalogTable(… Database: d … Table: t …)`` or, in Spark 2, ``[Database:d},
+    TableName: t``.
+    """
     match = _CATALOG_TABLE.search(text) or _HIVE_CTAS.search(text)
     if match is None:
         return None
@@ -73,7 +77,7 @@ def described_table(text: str) -> Table | None:
 
 
 def leading_table(text: str) -> Table | None:
-    """Return the table at the start of a command's arguments."""
+    """Return the table at the beginning of a command's arguments."""
     match = QUOTED_NAME.match(text)
     return quoted_table(match[0]) if match else None
 
@@ -87,7 +91,7 @@ def argument_table(arguments: str) -> Table | None:
 
 
 def split_arguments(text: str) -> Iterator[str]:
-    """Split arguments at the top level. Commas within brackets or back quotes do not count."""
+    """Split arguments at the top level, ignoring commas within brackets or back quotes."""
     depth, start, quoted = 0, 0, False
     for match in _MARKS.finditer(text):
         mark = match[0]
@@ -107,7 +111,7 @@ def split_arguments(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The paths of a scan that were printed completely. ``complete`` is False if some were cut off."""
+    """The paths of a scan that were printed completely. ``complete`` is False if paths were cut off."""
 
     index: str
     paths: tuple[str, ...]
@@ -115,7 +119,7 @@ class Location:
 
 
 def location(printed: str) -> Location | None:
-    """Parse ``InMemoryFileIndex(7 paths)[p1, p2, ...]`` and its older and newer forms; None for anything else.
+    """Parse ``InMemoryFileIndex(7 paths)[p1, p2, ...]`` and its older and newer forms. Return None for any other text.
 
     ``printed`` may continue after the closing bracket. A path that was cut in the middle is left out.
     """
@@ -154,7 +158,7 @@ def _to_bracket(text: str) -> tuple[str, bool]:
 
 
 def without_partitions(path: str) -> str:
-    """Strip the ``k=v`` directories from the end of a path. The result is the root of the dataset."""
+    """Remove the ``k=v`` directories from the end of a path. The result is the root of the dataset."""
     path = path.rstrip("/") or path
     while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
         path = path[:last]
@@ -162,18 +166,20 @@ def without_partitions(path: str) -> str:
 
 
 def without_part_file(path: str) -> str:
-    """Return the directory of a part file; any other path unchanged."""
+    """Return the directory of a part file. Other paths are returned unchanged."""
     return _PART_FILE.sub("", path) or path
 
 
 def is_kept(arguments: str) -> bool:
-    """Whether a command's arguments name a view in the catalogue. A temporary view has no database, or `global_temp`."""
+    """Whether a command's arguments name a view in the catalogue. A temporary view has no database, or the database
+    `global_temp`.
+    """
     match = QUOTED_NAME.match(arguments)
     return match is not None and "`.`" in match[0] and not match[0].startswith("`global_temp`")
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is an absolute path or a URI with one."""
+    """Whether a text is an absolute path or a URI with an absolute path."""
     return bool(re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:/", text))
 
 

@@ -1,4 +1,4 @@
-"""Reading of the plan in an execution's start event."""
+"""Read the plan in the start event of an execution."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from extractors.spark.plan.writes import Write, write_of
 class PlanReading:
     """The reads and writes of one execution's plan, and its shape.
 
-    ``named`` are the inputs that the logical plan below a command names; they count if the scans do not show the inputs.
-    ``columns`` are the columns of each write, in the order of ``writes``.
+    ``named`` are the inputs that the logical plan below a command names. They are used if the scans do not show the
+    inputs. ``columns`` are the columns of each write, in the order of ``writes``.
     """
 
     writes: tuple[Write, ...]
@@ -40,17 +40,17 @@ class PlanReading:
     columns: tuple[WrittenColumns, ...] = ()
     unknown_operators: tuple[str, ...] = ()
     result: WrittenColumns | None = None
-    """For an execution within another one, without a command of its own: the columns that it computes."""
+    """For an execution within another execution, without a command: the columns that it computes."""
     mentions: frozenset[int] = frozenset()
-    """For a command whose rows another execution computes: the expression ids in its arguments."""
+    """For a command whose rows another execution computes: the expression ids in the command's arguments."""
     assigned: frozenset[str] = frozenset()
-    """For a command that changes rows: columns that it assigns."""
+    """For a command that changes rows: names of the columns to which it assigns values."""
     aggregates: bool = False
-    """For a command whose rows another execution computes: whether its query aggregates columns."""
+    """For a command whose rows another execution computes: whether the query of the command aggregates columns."""
     defines: Mapping[int, str] = field(default_factory=dict)
     """Expression id → name, for the columns of ``result``."""
     shares_rows: bool = False
-    """Whether the execution makes a temporary view of rows from a program's driver."""
+    """Whether the execution creates a temporary view of rows from a program's driver."""
     has_own_rows: bool = False
     """Whether the logical plan shows that the execution does not read a temporary view of rows from the driver."""
     conditions: Conditions = field(default_factory=Conditions)
@@ -58,11 +58,11 @@ class PlanReading:
 
 NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
-"""Delta's description of the executions that rewrite a table's files."""
+"""Delta's description of an execution that rewrites a table's files."""
 MAX_QUERIES: Final = 100
-"""Maximum number of queries of several lines in one plan."""
+"""Maximum number of multi-line queries in one plan."""
 _SOURCE: Final = " materialize source"
-"""End of Delta's description of the execution that materializes a source, before any row of the table is changed."""
+"""Suffix of Delta's description of the execution that materializes a source, before any row of the table is changed."""
 _ID: Final = re.compile(r"#(\d{1,18})")
 _AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
@@ -74,16 +74,16 @@ _DELTA_ACTIONS: Final = re.compile(
 def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanReading:
     """Read the plan of a ``SparkListenerSQLExecutionStart``.
 
-    ``shared_rows`` tells whether SQL statements may read rows from a program's driver, through a temporary view.
+    ``shared_rows`` is true if SQL statements may read rows from a program's driver through a temporary view.
 
-    The tree takes precedence. The printed text is used only if the tree lacks something: a command without arguments, a
-    scan whose path was cut.
+    The tree takes precedence. The printed text is used only if the tree lacks something, because it has a command
+    without arguments or a scan whose path was cut.
     """
     nodes, printed = _on_lines(tuple(walk(start.get("sparkPlanInfo"))), start.get("physicalPlanDescription"))
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
     if any(write.end for _, write in commands):
-        # An accelerator splits a write in two, and the upper one names the target.
+        # An accelerator splits a write into two, and the upper one names the target.
         commands = [each for each in commands if each[1].end or not each[1].moves_data or each[0].depth == 0]
     writes = tuple(write for _, write in commands)
     own = any(write.logical for write in writes) and text.verified and not reads_view_of_driver_rows(text)
@@ -129,7 +129,9 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
 
 
 def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...], object]:
-    """Put each operator of the plan on one line: a query that is sent to a database may have several."""
+    """Put each operator of the plan on one line. The name of a scan may have several lines if it contains a query for
+    a database.
+    """
     names = {node.name for node in nodes if node.name.startswith("Scan JDBCRelation(") and "\n" in node.name}
     if not 0 < len(names) <= MAX_QUERIES or not isinstance(printed, str):
         return nodes, printed

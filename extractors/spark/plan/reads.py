@@ -1,4 +1,4 @@
-"""Inputs of a plan's operators."""
+"""Find the inputs of a plan's operators."""
 
 from __future__ import annotations
 
@@ -33,8 +33,6 @@ from navlin.model.redaction import redact, without_credentials
 
 
 class EndKind(StrEnum):
-    """The kind of an end, which determines how the end is named."""
-
     TABLE = "table"
     VIEW = "view"
     PATH = "path"
@@ -46,7 +44,7 @@ class EndKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Something read or written: a table or view by ``database`` and ``name``, anything else by ``name``.
+    """An input or output. A table or view is identified by ``database`` and ``name``, anything else by ``name``.
 
     For a JDBC table, ``url`` is the URL of its database, if known, and ``database`` is the catalogue through which it is
     accessed, if there is one. A QUERY is a text sent to a database: the whole text if it has a catalogue, else the part
@@ -65,7 +63,9 @@ class End:
 
 
 MATERIALIZED: Final = End(EndKind.STEP, "mergeMaterializedSource")
-"""The source of Delta's MERGE if it is not a Delta table. An execution before the others keeps the rows of the source."""
+"""The source of Delta's MERGE if it is not a Delta table. The rows of the source are kept by an execution that runs
+before the others.
+"""
 
 
 def table_end(table: Table) -> End:
@@ -73,7 +73,7 @@ def table_end(table: Table) -> End:
 
 
 def named_end(name: str) -> End | None:
-    """Return the end for a table's full name or for a path; None for anything else."""
+    """Return the end for the full name of a table or for a path; None for any other text."""
     if is_path(name):
         return path_end(name)
     table = dotted_table(name)
@@ -92,7 +92,7 @@ def jdbc_end(printed: str, url: str = "") -> End:
 
 
 def catalog_end(printed: str) -> End:
-    """Return the end for a table of a JDBC catalogue, ``pg.app.people``."""
+    """Return the end for a table of a JDBC catalogue, named like ``pg.app.people``."""
     catalog, name = jdbc.catalog_table(printed)
     return End(EndKind.JDBC, name, catalog)
 
@@ -103,8 +103,9 @@ def path_end(path: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The distinct ends that are read. ``unknown`` are operators whose source is unknown; ``reasons`` say why some ends are
-    missing."""
+    """The distinct inputs of a plan. ``unknown`` are operators whose source is unknown. ``reasons`` explain why inputs
+    are missing.
+    """
 
     ends: tuple[End, ...]
     reasons: tuple[Incomplete, ...] = ()
@@ -115,7 +116,7 @@ class Reads:
         return not self.reasons
 
     def and_those(self, more: Reads) -> Reads:
-        """Return these reads and more, without duplicates."""
+        """Return these reads together with ``more``, without duplicates."""
         pairs = ((self.ends, more.ends), (self.reasons, more.reasons), (self.unknown, more.unknown))
         return Reads(*(tuple(dict.fromkeys((*one, *other))) for one, other in pairs))
 
@@ -139,7 +140,7 @@ _HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
 _METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
 _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
 _LOG_INDEXES: Final = frozenset({"DeltaLogFileIndex", "MetadataLogFileIndex"})
-"""Indexes through which a table format's own log is read."""
+"""Indexes that read a table format's own log."""
 _NO_SOURCE: Final = frozenset(
     {
         "ExistingRDD",
@@ -158,15 +159,16 @@ _V2_SCAN: Final = re.compile(
 )
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _CHANGELOG: Final = ".changes"
-"""Iceberg's suffix for a table's name if the table's changes are read. A table whose own name ends with it is distinguished
-by its scan, because only a scan of changes names the table without the suffix, ``cat.db.t [fromSnapshotId=``, later
-``IcebergChangelogScan(table=cat.db.t,``."""
+"""Iceberg's suffix of a table's name if the table's changes are read. A table whose own name ends with the suffix is
+distinguished by its scan, because only a scan of changes names the table without the suffix: ``cat.db.t
+[fromSnapshotId=``, in later versions ``IcebergChangelogScan(table=cat.db.t,``.
+"""
 _CACHED: Final = ("InMemoryTableScan", "Scan In-memory table")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
 
 def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
-    """Return the inputs of a physical plan's scans, including those below cached frames and in subqueries."""
+    """Return the inputs of a physical plan's scans, including scans below cached frames and in subqueries."""
     gathered = _Gathered()
     hidden_below = -1
     for node in nodes:
@@ -187,8 +189,9 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
 
 
 def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
-    """Return the inputs of cached frames whose plans are not in the tree. Older releases of Spark leave these plans out of
-    the tree (SparkPlanInfo), but print them."""
+    """Return the inputs of cached frames whose plans are not in the tree. Older releases of Spark leave these plans
+    out of the tree (SparkPlanInfo), but print them in the text.
+    """
     reads, nowhere = Reads(()), _Gathered()
     cached = list(_cached(text)) if text.verified else []
     looked_at: set[int] = set()
@@ -230,8 +233,9 @@ def _below(operator: Operator) -> Iterator[Operator]:
 
 
 def logical_reads(text: PlanText) -> Reads:
-    """Return the inputs that the logical plan below a command names. Views count by their own names, instead of their
-    sources."""
+    """Return the inputs that the logical plan below a command names. A view counts as an input itself, in place of the
+    view's sources.
+    """
     gathered = _Gathered()
     hidden_below, alias = -1, ""
     if not text.verified:
@@ -277,7 +281,7 @@ class _Gathered:
         self._ends[end] = None
 
     def add_table(self, table: Table | None, what: str) -> None:
-        # A name without a database is in the session's current database, which the log does not have.
+        # A name without a database belongs to the session's current database, which the log does not show.
         if table is None or not table.database:
             self.add_unknown(what)
         else:
@@ -305,7 +309,7 @@ class _Gathered:
 
 def _scan(node: Node, gathered: _Gathered) -> None:
     if node.name.startswith(_CACHED) or node.name.strip() == "Scan":
-        return  # a cached table, whose plan is below it, or rows that the program itself made
+        return  # a cached table, whose plan is below the scan, or rows that the program itself made
     match = _SCAN.match(node.name)
     if match is None:
         # A scan of an accelerator or connector: `ParquetScan db.t`, `DeltaScan parquet db.t`, or no name at all.
@@ -334,8 +338,9 @@ def _scan(node: Node, gathered: _Gathered) -> None:
 
 
 def _catalog_scan(node: Node, text: PlanText, gathered: _Gathered) -> None:
-    """Add a scan of a JDBC catalogue's table, or of several tables that the database joins. Their list is taken from the
-    block, because the tree cuts it."""
+    """Add a scan of a JDBC catalogue's table, or of several tables that the database joins. The list of tables is
+    taken from the block, because the tree cuts it.
+    """
     blocks = [each.block for each in text.by_name.get(node.name.strip(), ())]
     own = [each for each in blocks if _first_id(each) == _first_id(node.text)]
     block = own[0] if own else node.text
@@ -353,7 +358,7 @@ def _first_id(printed: str) -> str:
 
 
 def _relation(printed: str, gathered: _Gathered) -> bool:
-    """Add a relation of another system, by its printed form; return False if it is not one."""
+    """Add a relation of another system, recognized by its printed form. Return False if it is not such a relation."""
     if match := _JDBC.match(printed):
         gathered.add(jdbc_end(match[1]))
     elif match := _HUDI.match(printed) or (
@@ -390,7 +395,7 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
             ("ChangelogScan(table=", ","),
         )
     ):
-        rest = changed  # the rows are those added to the table and removed from it
+        rest = changed  # the rows are those added to or removed from the table
     if match := _V2_PATHS.match(rest):
         paths = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]*:/)", match["paths"])
         for path in paths:
@@ -402,7 +407,7 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
     if found := _LOCATION.search(node.text):
         printed = location(found[1])
         if printed is not None and not printed.complete:
-            # The tree cuts a long path; the operator's block, if it is unambiguous, has the first path complete.
+            # The tree cuts a long path. The operator's block, if it is unambiguous, has the complete first path.
             block = _only(text.by_name.get(node.name.strip(), ()))
             printed = (location(block.location) if block else None) or printed
         gathered.add_location(printed, node.name)

@@ -1,5 +1,6 @@
-"""Literals that a plan prints next to columns whose names look secret. Nothing in a plan is quoted, so an SQL parser would
-not find them: ``(password#3 = s3cret)``."""
+"""Hide literals that a plan prints next to columns whose names look secret. Nothing in a plan is quoted, so an SQL
+parser would not find them, as in ``(password#3 = s3cret)``.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ _NO_LITERAL: Final = re.compile(
 
 
 def without_secrets(expression: str) -> str:
-    """Return the expression unchanged, or only its columns if one of its words looks secret and it has a literal. The word
-    may be a column's name, a field (``login#3.password``), or a key (``login#3[password]``)."""
+    """Return the expression unchanged, or only its columns if one of its words looks secret and it contains a literal.
+    The word may be the name of a column, a field (``login#3.password``), or a key (``login#3[password]``).
+    """
     names = _COLUMN.findall(expression)
     if not names or not any(map(is_secret, _WORD.findall(expression))):
         return expression

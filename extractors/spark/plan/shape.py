@@ -1,8 +1,8 @@
-"""The identity of a plan: its operators and the columns they work on.
+"""Identify a plan by its operators and the columns they use.
 
-Differences between two runs of one job are left out: expression ids, literals, partition values, temporary names, numbers of
-files, and the way an operator is executed (a broadcast or sort-merge join, the steps of an aggregate, with or without
-adaptive execution).
+Differences between two runs of a job are left out: expression ids, literals, partition values, temporary names,
+numbers of files, and the way in which an operator is executed (a broadcast or sort-merge join, the steps of an
+aggregate, with or without adaptive execution).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _COMPUTED: Final = frozenset(
 
 
 def shape(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield one text per operator, from the root down; equal plans of two runs yield equal texts."""
+    """Yield one text per operator, from the root down. Equal plans of two runs yield equal texts."""
     above = ""
     for node in nodes:
         if node.wraps:
             continue
         kind = _kind(node.name)
-        # Skip the lower steps of an aggregate, because the data's partitioning determines whether there are any.
+        # Skip the lower steps of an aggregate, because their presence depends on how the data is partitioned.
         if kind == "Aggregate" and above == "Aggregate":
             continue
         above = kind
@@ -56,12 +56,12 @@ def _kind(name: str) -> str:
 
 def _columns(kind: str, text: str) -> Iterator[str]:
     if kind.startswith("Execute "):
-        # The written names follow the path, the options and the table, which are among the ends.
+        # The written names follow the path, the options and the table, which are among the inputs and outputs.
         if written := _WRITTEN_COLUMNS.search(text):
             yield written[1]
         return
     if kind == "Scan":
-        # Pushed filters are repeated above the scan, or are literals.
+        # Pushed filters are repeated above the scan or are literals.
         text = text.partition("]")[0]
     elif kind == "Join":
         yield from _JOIN_TYPE.findall(text)[:1]

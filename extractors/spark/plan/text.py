@@ -1,9 +1,9 @@
-"""The printed plan: in the formatted mode (the default since Spark 3.1), the operators as a tree, each with its block; in
-the extended mode, the operators of the optimized logical plan.
+"""Parse a printed plan. In the formatted mode (the default since Spark 3.1), it consists of the tree of operators and
+a block for each operator. In the extended mode, the operators of the optimized logical plan are used.
 
-String literals are printed without quotes, so a plan's text may contain lines that look like blocks. A block counts only if
-its number and its name are in the header tree, and only if the text is unambiguous. If the block of some number occurs
-twice, only the command's own block is trusted, because it precedes anything that a literal could reach.
+String literals are printed without quotes, so the text of a plan may contain lines that look like blocks. A block
+counts only if its number and name are in the header tree, and only if the text is unambiguous. If two blocks have the
+same number, only the command's own block is trusted, because it precedes anything that a literal could imitate.
 """
 
 from __future__ import annotations
@@ -41,20 +41,22 @@ _FIELD: Final = re.compile(
 )
 _CUT_OFF: Final = re.compile(r"\.\.\. \d+ more characters\s*\Z")
 COMMAND_BLOCKS: Final = 2
-"""Number of blocks of a command: ``(1) Execute X`` and ``(2) X`` come first. Block (1) prints nothing of the statement."""
+"""Number of blocks of a command. ``(1) Execute X`` and ``(2) X`` come first. Block (1) does not print any of the
+statement.
+"""
 _EXTENDED: Final = re.compile(r"^== Optimized Logical Plan ==\n(.*)$", re.MULTILINE)
 _STATISTICS: Final = re.compile(r", Statistics\(sizeInBytes=[^()\n]{1,200}\)$", re.MULTILINE)
-"""The suffix of each operator in the mode ``cost``."""
+"""Suffix of each operator in the mode ``cost``."""
 _PHYSICAL: Final = "\n\n== Physical Plan ==\n"
 _BRANCH: Final = re.compile(r"(?P<indent>[ :]*[+:]- )(?:\*\(\d+\) )?(?P<name>\w+)(?P<rest>.*)$")
 _RELATION: Final = re.compile(r" (?P<table>[^\s\[\]()`]+)\[")
 INNER: Final = 3
-"""Extra indent of an ordinary child; cached plans, commands' plans and subqueries are indented further."""
+"""Additional indent of an ordinary child. Cached plans, plans of commands and subqueries are indented further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of the printed plan: its place in the header tree and its block's text.
+    """One operator of the printed plan: its position in the header tree and the text of its block.
 
     ``title`` is the operator's name in the block, which may be shorter or longer than the name in the tree.
     """
@@ -68,19 +70,21 @@ class Operator:
 
     @property
     def arguments(self) -> str:
-        """The text after ``Arguments:``, to the block's end."""
+        """Text after ``Arguments:``, to the end of the block."""
         match = _ARGUMENTS.search(self.block)
         return self.block[match.end() :].strip() if match else ""
 
     @property
     def location(self) -> str:
-        """The line ``Location:`` of a scan."""
+        """Value of the line ``Location:`` of a scan; "" if there is none."""
         match = _LOCATION.search(self.block)
         return match[1] if match else ""
 
     @property
     def inner(self) -> tuple[Operator, ...]:
-        """Plans that the operator contains without taking their rows as input: cached plans, commands' plans, subqueries."""
+        """Plans that the operator contains without taking their rows as input: cached plans, plans of commands, and
+        subqueries.
+        """
         return tuple(child for child in self.children if child.indent - self.indent > INNER)
 
     @property
@@ -89,8 +93,9 @@ class Operator:
         return tuple(child for child in self.children if child.indent - self.indent <= INNER)
 
     def fields(self) -> dict[str, Field] | None:
-        """Return the block's fields, keyed by the word before the colon. None if a word occurs twice, because a literal may
-        have printed it, unless the order of the fields shows which one is real."""
+        """Return the fields of the block, keyed by the word before the colon. Return None if a word occurs twice,
+        because a literal may have printed it, unless the order of the fields shows which one is real.
+        """
         block = self.block
         if block.startswith("\nArguments: "):
             return {"Arguments": Field(self.arguments, -1)}
@@ -104,7 +109,7 @@ class Operator:
             count = int(match[2]) if match[2] else -1
             computed = match[1] in ("Keys", "Functions", "Results") or self.name.startswith("Project")
             if count >= 0 and not computed and (end := value.find("]\n")) >= 0:
-                value = value[: end + 1]  # the rest is a field that is not used
+                value = value[: end + 1]  # the rest is an unused field
             elif count < 0 and match[1] not in ("Arguments", "Condition"):
                 value = value.partition("\n\n")[0]
             found[match[1]] = Field(value, count)
@@ -112,8 +117,9 @@ class Operator:
 
 
 def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the real fields of a block in which a literal looks like fields too; [] if they are uncertain. No literal
-    comes before the first field."""
+    """Return the real fields of a block in which a literal also looks like a field; [] if they are uncertain. A
+    literal cannot come before the first field.
+    """
     first = {match[1]: match for match in reversed(matches)}
     last = {match[1]: match for match in matches}
     if name.startswith("Project") and matches[0] is first.get("Output") and matches[-1] is last.get("Input"):
@@ -139,7 +145,7 @@ def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a block. ``count`` is the number of elements in its list, -1 if not printed."""
+    """A field of a block. ``count`` is the number of elements in the field's list, or -1 if it is not printed."""
 
     text: str
     count: int
@@ -147,11 +153,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """A parsed plan, with the operators in the order of the header tree, root first. ``verified`` is False if the text is
-    ambiguous, was cut, or has no operators; ``doubt`` says which.
+    """A parsed plan, with the operators in the order of the header tree, root first. ``verified`` is False if the text
+    is ambiguous, was cut, or has no operators; ``doubt`` gives the reason.
 
-    ``by_name`` maps a name to its operators, ``subqueries`` maps the number of a subquery's expression, ``#335``, to its
-    root.
+    ``by_name`` maps a name to the operators with that name. ``subqueries`` maps the number of a subquery's expression,
+    such as ``#335``, to the root of the subquery.
     """
 
     operators: tuple[Operator, ...] = ()
@@ -162,7 +168,9 @@ class PlanText:
 
     @property
     def arguments(self) -> str:
-        """Arguments of the topmost operators. Those of a command may be in the block below the one that executes it."""
+        """Arguments of the topmost operators. The arguments of a command may be in the block below the operator that
+        executes it.
+        """
         return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
 
     @property
@@ -175,8 +183,9 @@ class PlanText:
 
 
 def read_text(printed: str) -> PlanText:
-    """Parse a printed plan. In the extended mode, only the optimized logical plan is parsed; ``command`` is its first
-    line."""
+    """Parse a printed plan. In the extended mode, only the optimized logical plan is parsed, and ``command`` is the
+    plan's first line.
+    """
     cut = len(printed) > MAX_CHARS
     printed = printed[:MAX_CHARS]
     if not _FORMATTED.match(printed):
@@ -213,7 +222,7 @@ class _Line:
     name: str
     indent: int
     ran: bool = False
-    """Whether it belongs to a plan that ran, whose initial plan is printed as well."""
+    """Whether the line belongs to a plan that ran and whose initial plan is printed as well."""
 
 
 def _tree(lines: list[_Line], blocks: Mapping[int, tuple[str, str]]) -> tuple[Operator, ...]:
@@ -241,7 +250,7 @@ def _extended(printed: str) -> PlanText:
     tree = _STATISTICS.sub("", printed[match.end() : stop])
     lines = tree.split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
-    # A line that is not an operator is the rest of a literal or of a statement; then other lines may be, too.
+    # A line that is not an operator is the rest of a literal or statement. In that case, other lines may be as well.
     doubt = None if all(branches) else Incomplete.AMBIGUOUS
     command = _STATISTICS.sub("", match[1])
     name, _, rest = command.partition(" ")
@@ -260,7 +269,7 @@ def _branch_name(match: re.Match[str]) -> tuple[str, int]:
 
 
 def _branch_arguments(match: re.Match[str]) -> str:
-    """Return an operator's arguments as the formatted mode would print them."""
+    """Return an operator's arguments in the form of the formatted mode."""
     rest = match["rest"]
     if match["name"] == "Relation":
         relation = _RELATION.match(rest)
@@ -273,10 +282,10 @@ def _branch_arguments(match: re.Match[str]) -> str:
 
 
 def _header(printed: str, position: int) -> Iterator[_Line]:
-    """Yield number, name and indent of a tree's operators, up to the first empty line.
+    """Yield a line with number, name and indent for each operator of a tree, up to the first empty line.
 
-    If a cached plan ran, its initial plan counts, because the final one may have lost its scans. The indent of both is
-    arbitrary; each follows its line ``AdaptiveSparkPlan (n)``.
+    If a cached plan ran, its initial plan is used, because the scans may be missing from the final plan. The indent of
+    both plans is arbitrary; each plan follows its line ``AdaptiveSparkPlan (n)``.
     """
     stop = printed.find("\n\n", position)
     sections: list[_AdaptivePlan] = []
@@ -308,8 +317,9 @@ def _header(printed: str, position: int) -> Iterator[_Line]:
 
 @dataclass(frozen=True, slots=True)
 class _AdaptivePlan:
-    """A plan that ran, or its initial plan. ``indent`` is the indent of the line before the plan, ``first`` that of the
-    plan's root, -1 before it has been read."""
+    """A plan that ran, or its initial plan. ``indent`` is the indent of the line before the plan. ``first`` is the
+    indent of the plan's root, -1 before it has been read.
+    """
 
     indent: int
     initial: bool = False
@@ -317,8 +327,9 @@ class _AdaptivePlan:
 
 
 def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
-    """Return (number of the expression, tree) of each subquery, with -1 if the number is unknown; and whether the
-    subqueries are in one consecutive sequence."""
+    """Return (number of the expression, tree) of each subquery, with -1 for an unknown number; and whether the
+    subqueries form one consecutive sequence.
+    """
     begin = printed.find(_SUBQUERIES)
     if begin < 0:
         return [], True
@@ -337,10 +348,11 @@ def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
 def _blocks(
     printed: str, verified: bool, names: Mapping[int, str]
 ) -> tuple[dict[int, tuple[str, str]], bool]:
-    """Return operator number → (title, text) for the blocks in the trees; and whether all blocks certainly belong to their
-    operators."""
+    """Return operator number → (title, text) for the blocks of operators in the trees; and whether all blocks
+    certainly belong to their operators.
+    """
     starts: dict[int, tuple[int, int, str]] = {}
-    # If a text was cut off (not ``verified``), the real block may have come later.
+    # If the text was cut off (not ``verified``), the real block may have been in the missing part.
     for match in _BLOCK.finditer(printed):
         number = int(match[1])
         name = names.get(number)
@@ -370,8 +382,9 @@ def _blocks(
 
 
 def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bool]:
-    """Return the positions of the blocks of Gluten's stages, which have numbers but no line in a tree; and whether each
-    number occurs once."""
+    """Return the positions of the blocks of Gluten's stages, which have numbers but no line in a tree; and whether
+    each number occurs only once.
+    """
     if _OFFLOADED.search(printed, 0, max(0, printed.find("\n\n"))) is None:
         return [], True
     last = max(names, default=0)
@@ -382,6 +395,7 @@ def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bo
 
 
 def _is_title(title: str, name: str) -> bool:
-    """Whether a block's title fits a name in the tree. The tree adds details to a join's name, the block to that of a
-    reused operator."""
+    """Whether a block's title fits a name in the tree. The tree adds details to the name of a join, and the block adds
+    details to the name of a reused operator.
+    """
     return title == name or name.startswith(f"{title} ") or title.startswith(f"{name} [Reuses ")

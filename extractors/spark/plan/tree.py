@@ -1,4 +1,4 @@
-"""The operators of a plan, from the event's ``sparkPlanInfo``."""
+"""Read the operators of a plan from the event's ``sparkPlanInfo``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ACCELERATOR: Final = re.compile(
 )
 _EXECUTES: Final = re.compile(r"^GpuExecute ")
 _HOW_COMET_SCANS: Final = re.compile(r"^(\W*\w*Scan )\[native_\w+\] ")
-"""``CometScan [native_datafusion] parquet db.t``"""
+"""Matches names such as ``CometScan [native_datafusion] parquet db.t``."""
 _TRANSFORMER: Final = re.compile(
     r"^(?:\^ ?)?(?:(?:Regular|Flushable)(?=HashAggregate))?(\w+?)(?:Exec)?Transformer\b"
 )
@@ -28,7 +28,7 @@ _WRAPPERS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operator. ``name`` has no accelerator's prefix; ``depth`` counts from the root, which is 0."""
+    """One operator. ``name`` has no accelerator's prefix. ``depth`` is the distance from the root, which has depth 0."""
 
     name: str
     text: str
@@ -42,7 +42,9 @@ class Node:
 
 
 def plain_name(name: str) -> str:
-    """Strip an accelerator's prefixes and suffixes from an operator's name, such as ``Execute GpuInsertIntoHiveTable``."""
+    """Remove an accelerator's prefixes and suffixes from an operator's name, such as ``Execute
+    GpuInsertIntoHiveTable``.
+    """
     name = _EXECUTES.sub("Execute ", name)
     name = _ACCELERATOR.sub(lambda match: match["execute"] or "", name)
     name = _HOW_COMET_SCANS.sub(r"\1", name)
@@ -50,7 +52,7 @@ def plain_name(name: str) -> str:
 
 
 def walk(plan: object) -> Iterator[Node]:
-    """Yield the operators from the root down, each before its children. Values that are not operators are skipped."""
+    """Yield the operators from the root down, parents before children. Values that are not operators are skipped."""
     stack: list[tuple[object, int]] = [(plan, 0)]
     count = 0
     while stack and count < MAX_NODES:

@@ -1,4 +1,4 @@
-"""Targets of a plan's commands, and the kinds of their statements."""
+"""Find the targets of a plan's commands, and the kinds of their statements."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from extractors.spark.plan.tree import Node
 class Write:
     """The effect of one command. ``operation`` is Navigator's operationType.
 
-    ``end`` is the command's target, ``path`` the location of the target table's files, as printed. ``subject`` is an object
-    named without writing data (a table that the command creates empty, drops, renames). ``reads`` are paths that the
-    command itself loads. ``query_text`` is the statement's SQL if the plan certainly contains it.
+    ``end`` is the command's target, ``path`` the location of the target table's files, as printed. ``subject`` is an
+    object that is named without writing data, such as a table that the command drops, renames or creates empty.
+    ``reads`` are paths that the command itself loads. ``query_text`` is the statement's SQL if the plan certainly
+    contains it.
     """
 
     command: str
@@ -50,10 +51,13 @@ class Write:
     carried: bool = False
     """Whether the rows come from a separate execution below this one."""
     keeps_rows: bool = False
-    """In a row change, whether certainly no row is added or removed, so that a column set to its own value is unchanged."""
+    """In a row change, whether certainly no rows are added or removed, so that a column set to its own value is
+    unchanged.
+    """
     catalog: str = ""
-    """Printed form of the catalogue of ``end`` or ``subject``, such as a class, if the plan does not print the catalogue's
-    name."""
+    """Printed form of the catalogue of ``end`` or ``subject``, such as a class, if the plan does not print the name of
+    the catalogue.
+    """
 
     hides_reads: bool = False
     """Whether the command has inputs that the plan does not show."""
@@ -62,7 +66,7 @@ class Write:
 
     @property
     def changes_rows(self) -> bool:
-        """Whether the command changes existing rows. Values that it keeps do not flow."""
+        """Whether the command changes existing rows. Values that the command keeps do not flow."""
         return self.operation in (MERGE, UPDATE, DELETE)
 
     @property
@@ -90,7 +94,9 @@ _OPTION: Final = r"(?i)[\[(, ]{}(?:=| -> )(?!, )"
 _OPTION_ENDS: Final = re.compile(
     r"(?i), [^\s,=]+(?:=| -> )|, \.\.\. \d|[\])](?:, (?:Append|Overwrite|ErrorIfExists|Ignore)\b|$)"
 )
-"""A value may contain commas and brackets. It ends before the next name, or before the bracket after the last value."""
+"""End of an option's value, which may contain commas and brackets. It is before the next name, or before the bracket
+after the last value.
+"""
 _OPTION_CHARS: Final = 4_000
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
@@ -127,24 +133,24 @@ _DELTA: Final = {
     "DeltaDynamicPartitionOverwrite": "INSERT_OVERWRITE",
     "DeltaInsertReplaceOnOrUsing": "INSERT_OVERWRITE",
 }
-"""Delta's own commands, without ``Execute`` and ``Command``."""
+"""Delta's own commands, without ``Execute`` and ``Command``, and their operations."""
 _RELATION: Final = re.compile(r"Relation ([^\s\[\]()]+)\[")
 _OUTPUT_SPEC: Final = re.compile(r"OutputSpec\(([^,]+),")
 _CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
 _V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
 _UPDATED_ON_READ: Final = re.compile(r"\], \[__row_operation#\d|\[2 AS __row_operation#\d")
-"""An Expand into the deleted row and its replacement, or updated rows (2 in Spark's RowDeltaUtils)."""
+"""An Expand that gives the deleted row and its replacement, or updated rows (2 in Spark's RowDeltaUtils)."""
 _UPDATES: Final = re.compile(r"\bkeep\(Update,|\bsplit\(|\bUpdate \[")
 _ROWS_COME_OR_GO: Final = re.compile(r"\bkeep\((?!Update,|Copy,)|\bdiscard\(|\b(?:Delete|Insert) \[")
-"""Clauses that add or remove rows, as Spark's MergeRows and Delta print them."""
+"""Clauses that add or remove rows, as printed by Spark's MergeRows and by Delta."""
 _ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
 
 
 def write_of(node: Node, text: PlanText) -> Write | None:
-    """Return the write or command of an operator; None for an operator that only computes."""
+    """Return the write or other command that an operator carries out; None for an operator that only computes."""
     if node.name == "ExecutedCommand":
-        # In Spark 2.2, only the text has the command.
+        # In Spark 2.2, only the printed text has the command.
         name, _, rest = text.command.partition(" ")
         node = replace(node, name=f"Execute {name or node.name}", text=f"{name} {rest}")
     match = _EXECUTE.match(node.name)
@@ -204,7 +210,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "DeleteHoodieTable":
             return Write(command, DELETE, hudi_table(text))
         case "CreateDeltaTable" if "CloneTableCommand" in arguments:
-            # The source of a clone is printed as a nameless object, except with time travel.
+            # The source of a clone is printed as an object without a name, except with time travel.
             return Write(command, "CLONE", _end(leading_table(arguments)), logical=True)
         case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
             end, path = delta_target(arguments)
@@ -249,8 +255,8 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "CreateV2View" | "CreateV2ViewExec" | "AlterV2View":
             return _v2_view(command, arguments)
         case "Call" if procedure := _PROCEDURE.search(arguments):
-            # The files of one table become those of another; only the positions of the arguments show which tables these
-            # are.
+            # The files of one table become files of another. Only the positions of the arguments show which tables
+            # these are.
             return Write(command, procedure[1].upper())
         case _ if command in WRITING:
             end = _iceberg_end(arguments)
@@ -265,7 +271,9 @@ def _iceberg_end(arguments: str) -> End | None:
 
 
 def _v2_view(command: str, arguments: str) -> Write:
-    """Return the write of a V2 view, which has a text and no plan: ``catalog@hash, db.v, SELECT …, [StructField(…)], …``."""
+    """Return the write of a V2 view, which has a text but no plan: ``catalog@hash, db.v, SELECT …, [StructField(…)],
+    …``.
+    """
     created = _v2_created(command, arguments)
     end = view_end(Table(created.end.database, created.end.name)) if created.end else None
     text = arguments.partition(f"{created.end.readable}, ")[2] if created.end else ""
@@ -274,8 +282,9 @@ def _v2_view(command: str, arguments: str) -> Write:
 
 
 def _row_change(text: PlanText) -> str:
-    """Return the kind of statement that a row-level operation of Spark carries out. Only a MERGE has MergeRows, and of the
-    others only an UPDATE computes columns."""
+    """Return the kind of statement that a row-level operation of Spark carries out. Only a MERGE has MergeRows. Of
+    DELETE and UPDATE, only UPDATE computes columns.
+    """
     if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
         return MERGE
     above = list(_above_joins(text.root))
@@ -286,14 +295,18 @@ def _row_change(text: PlanText) -> str:
 
 
 def _keeps_rows(operation: str, clauses: str) -> bool:
-    """See `Write.keeps_rows`. ``clauses`` are MergeRows' instructions, or the arguments of Delta's command."""
+    """Return `Write.keeps_rows` for an operation. ``clauses`` are the instructions of MergeRows, or the arguments of
+    Delta's command.
+    """
     if operation == MERGE:
         return _UPDATES.search(clauses) is not None and _ROWS_COME_OR_GO.search(clauses) is None
     return operation == UPDATE
 
 
 def _above_joins(operator: Operator | None) -> Iterator[str]:
-    """Yield the blocks that compute the rows of a changed table. Those of a subquery are below a join, and are left out."""
+    """Yield the blocks that compute the rows of a changed table. Blocks of a subquery are below a join and are left
+    out.
+    """
     if operator is None:
         return
     if operator.name.startswith(("Project", "Expand")):
@@ -304,10 +317,11 @@ def _above_joins(operator: Operator | None) -> Iterator[str]:
 
 
 def _read_for_change(text: PlanText) -> End | None:
-    """Return the table whose rows a merge-on-read operation reads to change them. The scan of that table outputs file and
-    position. None unless there is exactly one.
+    """Return the table whose rows a merge-on-read operation reads in order to change them, recognized by the file and
+    position in the output of its scan. Return None unless there is exactly one.
 
-    Before Spark 3.4, the scan's name lacks the table, which is only in the block: ``local.db.t (branch=null) [filters=``.
+    Before Spark 3.4, the table is not in the scan's name, but only in the block: ``local.db.t (branch=null)
+    [filters=``.
     """
     ends = set()
     for each in text.operators:
@@ -321,8 +335,9 @@ def _read_for_change(text: PlanText) -> End | None:
 
 
 def _aliased_path(text: PlanText) -> End | None:
-    """Return the path below a command that names its table only by path, ``SubqueryAlias spark_catalog.delta.`/x` ``; None
-    unless there is exactly one."""
+    """Return the path below a command that names its table only by path, as in ``SubqueryAlias
+    spark_catalog.delta.`/x` ``. Return None unless there is exactly one.
+    """
     paths = {
         path
         for each in text.operators
@@ -337,7 +352,9 @@ SELECT: Final = "SELECT"
 
 
 def in_words(command: str) -> str:
-    """Convert ``DropTable`` to DROPTABLE, as in Navigator; other commands to upper-cased words, ``DESCRIBE_TABLE``."""
+    """Convert ``DropTable`` to DROPTABLE, as in Navigator. Other commands become upper-case words, such as
+    ``DESCRIBE_TABLE``.
+    """
     words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", "").replace("Hoodie", ""))]
     if words[:1] in (["CREATE"], ["DROP"], ["ALTER"], ["TRUNCATE"]) and len(words) > 1:
         return "_".join(["".join(words[:2]), *words[2:]])
@@ -345,8 +362,9 @@ def in_words(command: str) -> str:
 
 
 def _is_ddl(node: Node) -> bool:
-    """Whether a node is a V2 command that is printed without ``Execute``: ``CreateNamespace``, ``DropTable``,
-    ``ShowTables``."""
+    """Whether a node is a V2 command that is printed without ``Execute``, such as ``CreateNamespace``, ``DropTable``
+    or ``ShowTables``.
+    """
     return (
         node.depth == 0
         and re.match(
@@ -359,12 +377,13 @@ def _is_ddl(node: Node) -> bool:
 
 
 def _arguments(node: Node, command: str, text: PlanText) -> str:
-    """Return the command's arguments, from the tree if it has them, else from the only block of the text that can belong to
-    the command."""
+    """Return the command's arguments. They are taken from the tree if it has them, else from the only block of the
+    text that can belong to the command.
+    """
     start = node.text.find(command)
     own = node.text[start + len(command) :].strip() if start >= 0 else ""
     own = own.removeprefix("Command").strip()
-    # Iceberg's own nodes print other words there: `CallExec[…] AddFiles`, `CreateV2ViewExec: db.v`.
+    # Iceberg's nodes print other words at this position: `CallExec[…] AddFiles`, `CreateV2ViewExec: db.v`.
     if own and not own.startswith("Exec"):
         return own
     for name in (command, node.name.strip()):
@@ -382,7 +401,7 @@ def _end(table: Table | None) -> End | None:
 
 def _insert(command: str, arguments: str) -> Write:
     match = _INSERT_PATH.search(arguments)
-    # Before the first flag come the path and, if they are fixed, the partition's values: `/x, [ds=1], false, …`.
+    # The first flag follows the path and, if they are fixed, the values of the partition: `/x, [ds=1], false, …`.
     path = arguments[: match.start() if match else len(arguments)].partition(", [")[0]
     rest = arguments[match.end() :] if match else ""
     mode = _MODE.search(arguments)
@@ -418,7 +437,7 @@ def _create_view(command: str, arguments: str, text: PlanText) -> Write:
     match = _VIEW.match(arguments)
     table = leading_table(arguments)
     if not (match["kind"] == "PersistedView" if match else is_kept(arguments)):
-        # A temporary view is only a name for a query. Reading it means reading its sources.
+        # A temporary view is only a name for a query. A read of the view is a read of the query's sources.
         return Write(command, "CREATE_TEMPORARY_VIEW", subject=table.name if table else "")
     query_text = _statement(match["before"]) if match and text.verified else ""
     return Write(
@@ -436,14 +455,14 @@ def _alter_view(command: str, arguments: str, text: PlanText) -> Write:
 
 
 def _statement(before: str) -> str:
-    """Return the SQL among a view's arguments, after its name, columns, comment and properties."""
+    """Return the SQL among a view's arguments, which follows the view's name, columns, comment and properties."""
     match = _STATEMENT.search(before)
     return match[1].strip() if match else ""
 
 
 def _load(command: str, arguments: str) -> Write:
     table = next(split_arguments(arguments))
-    # A path may contain commas, so only the two flags end it.
+    # A path may contain commas, so its end is recognized only by the two flags.
     found = _LOAD_PATH.fullmatch(arguments.lstrip()[len(table) :])
     path = found["path"] if found else ""
     if found and path.startswith("/") and found["local"] == "true":
@@ -474,8 +493,9 @@ def _save(command: str, arguments: str) -> Write:
 
 
 def _insert_relation(command: str, arguments: str) -> Write:
-    """Return the write to the table in ``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``; the last
-    argument tells whether it is overwritten."""
+    """Return the write to the table in ``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``. The
+    last argument is true if the table is overwritten.
+    """
     found = _RELATION.match(arguments)
     operation = "INSERT_OVERWRITE" if arguments.endswith(", true") else "INSERT_INTO"
     end = _end(dotted_table(found[1])) if found else argument_end(arguments)
@@ -507,8 +527,9 @@ def _v2_names(arguments: str) -> Iterator[End]:
 
 
 def _v2_created(command: str, arguments: str) -> Write:
-    """Return the write of a CREATE TABLE … AS, ``[…], catalog@hash, db.t, Relation …``. The table's name follows the
-    catalogue, which prints only its class."""
+    """Return the write of a CREATE TABLE … AS, printed as ``[…], catalog@hash, db.t, Relation …``. The name of the
+    table follows the catalogue, which is printed only as a class.
+    """
     write = Write(command, CREATE_AS_SELECT)
     pieces = split_arguments(arguments)
     for piece in pieces:
@@ -523,7 +544,7 @@ def _v2_created(command: str, arguments: str) -> Write:
 
 
 def _subject(arguments: str) -> str:
-    """Return the object that a command without data flow names: the first table or name among its arguments."""
+    """Return the object that a command without data flow names: the first table or name among the command's arguments."""
     table = leading_table(arguments) or described_table(arguments)
     if table:
         return table.readable
