@@ -112,7 +112,7 @@ def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
 
 
 def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role | str:
-    """The role, or the error message if there is none."""
+    """The role, or the reason why there is none."""
     try:
         return directory.user(name, password).role
     except Stranger as error:

@@ -14,7 +14,7 @@ FILLER: Final = "filler"
 
 
 def refused() -> str:
-    """Return why this machine gives an unprivileged process no such disk; "" if it does."""
+    """The reason why this machine gives an unprivileged process no such disk; "" if it does."""
     tried = subprocess.run(
         [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, text=True, check=False
     )

@@ -29,7 +29,7 @@ _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 def refused() -> str:
-    """Return why this machine gives an unprivileged process no such host; "" if it does."""
+    """The reason why this machine gives an unprivileged process no such host; "" if it does."""
     tried = subprocess.run([*HOST, "true"], capture_output=True, text=True, check=False)
     return tried.stderr.strip() if tried.returncode else ""
 
