@@ -1,7 +1,7 @@
 """Request bodies, read only after the caller is known, and parsed in separate threads.
 
 A body is limited in size by its endpoint (`Endpoint.most_bytes`), in time, and by the room that all bodies share; each
-user may take only a part of the room. Bodies are parsed in a few threads that answer no queries, and users take turns.
+user can take only a part of the room. Bodies are parsed in a few threads that answer no queries, and users take turns.
 """
 
 from __future__ import annotations

@@ -252,8 +252,8 @@ def _line(event: Any) -> bytes:
 
 
 def _why_not(event: Any) -> str:
-    """Return the reason why a value is not an event, as the end of a sentence; "" if it is one. The extractor that
-    reads the events requires no more than this."""
+    """Return why a value is not an event, as the end of a sentence; "" if it is one. The extractor that reads the
+    events requires no more than this."""
     if not isinstance(event, dict):
         return "is no JSON object"
     if not isinstance(event.get("eventTime"), str) or not event["eventTime"]:

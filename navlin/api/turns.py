@@ -1,4 +1,4 @@
-"""Turns: each user may run only a few operations at once, and a waiting caller blocks no thread."""
+"""Turns: each user can run only a few operations at once, and a waiting caller blocks no thread."""
 
 from __future__ import annotations
 

@@ -157,5 +157,4 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 
 def json_option(command: _C) -> _C:
-    """Add the option ``--json`` to a command."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)

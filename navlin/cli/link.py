@@ -29,7 +29,7 @@ def _run(invocation: Invocation, given: Any) -> Mapping[str, int]:
 
 
 def print_answer(changed: Mapping[str, int]) -> None:
-    """Print how many relations each rule changed, and how many entities have other inherited values now."""
+    """Print the number of changed relations for each rule, and the number of entities whose inherited tags changed."""
     for rule, count in changed.items():
         say(f"{rule}: {count:,} changed")
 

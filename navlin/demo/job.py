@@ -55,7 +55,7 @@ def main(metastore: str, hdfs: str) -> None:
         "spark.python.unix.domain.socket.dir": ".",
         "spark.yarn.am.extraJavaOptions": quick,
         "spark.executor.instances": "1",
-        # The first statements need no executor, which starts meanwhile.
+        # The first statements need no executor; one starts in the meantime.
         "spark.scheduler.minRegisteredResourcesRatio": "0",
         "spark.executor.memory": "512m",
         "spark.executor.extraJavaOptions": quick,

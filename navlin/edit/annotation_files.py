@@ -165,8 +165,8 @@ def _values_of_csv(file: IO[bytes], rejects: list[BadLine]) -> Iterator[_Given]:
 
 
 def _rows(lines: Sequence[str], rejects: list[BadLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of the first line, cells) for each row. After an invalid row, reading continues with the next line,
-    because otherwise an unmatched quotation mark would swallow the rest of the file."""
+    """Yield (number of the first line, cells) for each row that is not empty. After an invalid row, reading continues
+    with the next line, because otherwise an unmatched quotation mark would swallow the rest of the file."""
     start = 0
     while start < len(lines):
         rows = csv.reader((lines[number] for number in range(start, len(lines))), strict=True)

@@ -124,8 +124,8 @@ def import_annotations(
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> Imported:
-    """Write user-written fields by the rules above, durably and with a history, and return the result. The values must
-    be `checked`; each entity may occur only once. ``dry_run`` writes nothing."""
+    """Write user-written fields by the rules in the module's docstring, durably and with a history, and return the
+    result. The values must be `checked`; each entity may occur only once. ``dry_run`` writes nothing."""
     done = Imported()
     try:
         for batch in in_batches(iter(given), WRITE_BATCH):

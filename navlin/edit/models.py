@@ -110,7 +110,7 @@ def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[K
 
 
 def name_of(kind: Kind, item: Any) -> str:
-    """Return the name under which a model is stored. Raises `BadValue` if it has none."""
+    """Return the name under which a model is stored. Raises `BadValue` if the name is missing or not allowed."""
     parts = [_object(kind.value, item).get(key) for key in (PARENTS.get(kind), "name") if key]
     for part in parts:
         if not isinstance(part, str) or not part or len(part) > NAME_CHARS or not part.isprintable():

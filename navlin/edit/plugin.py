@@ -160,7 +160,7 @@ def _awaited(names: Names, position: int, key: Key, words: Decide, author: Autho
 
 def _deciding_own(own: Own, words: Decide) -> Decide:
     def decide(entity: Editable) -> dict[str, Any]:
-        # A program may change only user-written fields of an extracted entity.
+        # A program can change only user-written fields of an extracted entity.
         said = own.fields if entity.fields.get("sourceType") == SDK else {}
         changed = {name: value for name, value in said.items() if entity.fields.get(name) != value}
         return {**changed, **words(entity)}

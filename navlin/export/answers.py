@@ -24,7 +24,7 @@ class NotConfirmed(Unavailable):
 
 
 def words_of(answer: requests.Response) -> str:
-    """Return the reason why a server refused a request: the status, and the message on one line."""
+    """Return the status and the message of a response, on one line, for an error message."""
     return f"HTTP {answer.status_code}: " + (
         " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
     )

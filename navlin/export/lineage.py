@@ -1,5 +1,5 @@
 """Determines the ends of operations and sub-operations from relations. There is one end per dataset and side, which is
-either linked or has the reason why it is not linked."""
+either linked, or has a reason for not being linked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Ends:
     def read(self, relations: Iterable[StoredRelation]) -> None:
         """Read the entities at the ends of flows. The owner of a flow is the operation or sub-operation at one end; if
         there is none, the target of the flow."""
-        # One side of a program's relation may have several ids.
+        # A relation written by a client may have several ids at one end.
         for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
             if relation.ep1.type in _PROCESS_TYPES:
                 owner, far, output = relation.ep1, relation.ep2, True
@@ -115,7 +115,7 @@ class Ends:
         self._tables_at |= {path: [*of_path.values()] for path, of_path in at.items()}
 
     def _why_unlinked(self, same: list[_Met]) -> str:
-        """Return the reason why an end is not in the index; "" if the index has the end."""
+        """Return why an end is not in the index; "" if the index has the end."""
         if self._entities.get(same[0].far.id) is not None:
             return ""
         return next((met.relation.unlinked_reason for met in same if met.relation.unlinked_reason), NOT_THERE)

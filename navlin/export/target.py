@@ -83,8 +83,7 @@ class Frame(NamedTuple):
     end: bytes = b""
 
     def around(self, records: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield records with their frame. Yield nothing before the first record exists, because there may be an error
-        instead."""
+        """Yield records with their frame. Yield nothing before the first record, because producing it may fail."""
         before, behind = self.begin, self.begin + self.end
         for record in records:
             yield before + record

@@ -54,8 +54,8 @@ class Accesses:
 
 
 def accesses_of(solr: Solr, source_id: str) -> Accesses:
-    """Return the access-time coverage of a source's last complete image; empty if part of that image could not be
-    read."""
+    """Return the access-time coverage of a source's last complete image; empty if there is none, or if part of that
+    image could not be read."""
     asked = {
         "q": q.one_of("key", (ACCESSES, IMAGE)),
         "fq": ["kind:position", q.term("sourceId", source_id)],
@@ -71,7 +71,8 @@ def accesses_of(solr: Solr, source_id: str) -> Accesses:
 
 
 def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
-    """Map each place to the totals of the files below it. Places with unknown contents are left out."""
+    """Map each place to the totals of the files below it. Deleted directories, and places with unknown contents, are
+    left out."""
     wanted = {identify(place.source_id, place.path): place for place in places}
     found: dict[Place, Content] = {}
     for batch in in_batches(wanted, IDS_A_QUERY):

@@ -1,4 +1,4 @@
-"""The history in ``nav_edits``: the user, time and old and new values of each change to an entity.
+"""The history in ``nav_edits``: the user, the time, and the old and new values of each edit of an entity.
 
 An edit is recorded before it is made, so that no change goes unrecorded. After a conflicting write, the record is
 withdrawn and the edit repeated.

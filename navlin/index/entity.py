@@ -82,7 +82,7 @@ class LastRun:
 
 
 class LastRead(NamedTuple):
-    """Summary that purge leaves on a table or path for the removed reads: time (epoch ms; 0: none) and user of the last
+    """Summary of the reads that purge removed, kept on the table or path: time (epoch ms; 0: none) and user of the last
     read, and the time of the last read of removed entities below a path."""
 
     ms: int = 0
@@ -144,7 +144,7 @@ class StoredEntity:
 
     @property
     def partitioned(self) -> bool:
-        """Whether the entity is a table with partitions."""
+        """Whether the entity is a table with partition keys."""
         return bool(self.document.get("partitionColNames"))
 
     @property
@@ -366,7 +366,7 @@ class StoredEntity:
 
     @property
     def unparsed_reason(self) -> str:
-        """Reason why the linker got no or only partial lineage from a view's text."""
+        """Reason for missing or partial lineage from a view's text; "" if none is recorded."""
         return str(self.document.get("unparsedReason", ""))
 
     def with_unparsed_reason(self, reason: str) -> StoredEntity:

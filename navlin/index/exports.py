@@ -18,9 +18,9 @@ _KIND: Final = "export"
 class ExportPosition:
     """The position of an export. ``until`` is the run up to which everything was exported ("" if nothing was),
     ``asked`` a digest of the requested content, ``ended_ms`` the end of the last complete export (epoch ms),
-    ``refused`` the number of items that the target has refused since the last full transfer, ``error`` the reason why a
-    later export failed. ``pending`` is the progress of the current export as plain JSON; each export defines its own
-    form."""
+    ``refused`` the number of items that the target has refused since the last full transfer, ``error`` the error of a
+    later export, "" if none failed. ``pending`` is the progress of the current export as plain JSON; each export
+    defines its own form."""
 
     name: str
     until: str = ""

@@ -33,7 +33,7 @@ PIPELINE_FIELDS: Final = frozenset(
     {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
 )
 LAST_READ_FIELDS: Final = frozenset({"lastRead", "lastReadBy", "lastReadBelow"})
-"""Summary that purge leaves on a table or path for the removed reads; ``lastReadBelow`` is for reads of removed
+"""Summary of the reads that purge removed, kept on the table or path; ``lastReadBelow`` is for reads of removed
 entities below a path."""
 CONTENT_FIELDS: Final = frozenset(
     {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}

@@ -177,8 +177,8 @@ class RelationFilter:
 
 
 def _among_few(filters: Iterator[str]) -> Iterator[str]:
-    """Yield the filters with caching disabled, because a selective filter accompanies them. To cache a filter, Solr
-    would evaluate it over the whole index, and again after every commit."""
+    """Yield the filters with caching disabled, except those with local parameters, because a selective filter
+    accompanies them. To cache a filter, Solr would evaluate it over the whole index, and again after every commit."""
     for each in filters:
         if each.startswith("{!"):
             yield each

@@ -1,7 +1,7 @@
 """The stored graph: entities and relations, read and written as values.
 
 All queries and changes of the graph go through `Graph`; only `navlin.index` knows the cores and the names of fields.
-Methods read the state of the last commit, except those with "now" in their names.
+Methods read the state of the last commit, except those that write, and those with "now" in their names.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ def incomplete_operations(
 
 
 def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:
-    """Return (reason, number of live elements) for each value of a field with reasons, most frequent first; the reason
-    is "" for elements without one."""
+    """Return (reason, number of live elements) for the `SHOWN_REASONS` most frequent values of a field with reasons;
+    the reason is "" for elements without one."""
     params = {
         "q": query,
         "fq": "deleted:false",

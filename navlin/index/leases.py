@@ -141,7 +141,7 @@ class Lease:
     ) -> None:
         self.name, self.epoch = name, held.epoch
         self.lost = ""
-        """Reason why the lease was lost; "" while it is held."""
+        """Reason for the loss of the lease; "" while it is held."""
         self._solr, self._holder, self._version = solr, holder, held.version
         self._length_s, self._renewals, self._renewed_s = length_s, renewals, asked_s
         self._lock = threading.Lock()

@@ -90,7 +90,8 @@ def _array(column: Any) -> pa.Array:
 
 
 def _redacted(name: str, column: pa.Array) -> pa.Array:
-    """Redact a column of texts. Lists are redacted later, row by row."""
+    """Redact the strings of a column; mask all values if its name is that of a secret. Other types pass unchanged;
+    lists are redacted later, row by row."""
     if names_a_secret(name):
         return pc.if_else(pc.is_valid(column), MASK, None)
     if pa.types.is_dictionary(column.type):

@@ -68,7 +68,7 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
 def held_run(solr: Solr, source_id: str) -> str:
     """Return the id of the run whose deletions await review; "" if there is none.
 
-    Incremental runs continue meanwhile. Only the acceptance of a complete listing ends this state.
+    Incremental runs continue meanwhile. Only a later finished run with a complete listing ends this state.
     """
     held = last_run(solr, source_id, Status.HELD)
     if held is None:

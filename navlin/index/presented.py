@@ -29,7 +29,8 @@ _64_BITS: Final = (1 << 64) - 1
 
 
 def presented(solr: Solr, core: str, documents: Iterable[Mapping[str, Any]]) -> list[Document]:
-    """Present documents of a core that were read with all their fields."""
+    """Return documents in the form shown to users, with the fields that are not stored. They must have been read with
+    all their fields."""
     every = [_presented(core, document) for document in documents]
     return with_end_names(solr, every) if core == RELATIONS else every
 

@@ -48,7 +48,7 @@ CONSTANTS: Final = frozenset(
 )
 """Fields whose values are upper-case words."""
 REWRITTEN: Final = DERIVED | {"writer"}
-"""Fields that are queried by a special clause, never by their name alone."""
+"""Fields that are queried by special clauses (see `clause`)."""
 
 WORDS_ALONE: Final = frozenset({"queryText", ANY_TEXT})
 """Fields for which the index keeps only words, no values. Their values cannot be counted, because Solr would load all

@@ -199,7 +199,7 @@ def _prefixes(value: Value) -> list[str]:
 
 
 def _typed(texts: list[str]) -> list[str]:
-    """Return the prefixes of the property types that may have all of these values."""
+    """Return the prefixes of the numeric and date property types that may have all of these values."""
     kinds = (("cpl_", _INTEGER), ("cpd_", _DECIMAL))
     prefixes = [prefix for prefix, form in kinds if all(form.fullmatch(text) for text in texts)]
     if all(_DAY.fullmatch(text) or _MOMENT.fullmatch(text) for text in texts):

@@ -261,8 +261,8 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
 
 
 def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
-    """Return the names of other tables located at, below or around the places of each table, which is given as (id,
-    places)."""
+    """Return the names of some other tables located at, below or around the places of each table, which is given as
+    (id, places)."""
     shared: list[list[str]] = [[] for _ in of]
     located = [(at, table, _around(places)) for at, (table, places) in enumerate(of) if places]
     batches = list(in_batches(located, COUNTED_A_QUERY))

@@ -292,7 +292,7 @@ def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence
         conflicts = solr.add_all(RUNS, versioned).conflicts
         if conflicts:
             # Either we have lost the lease, and ``renew`` raises, or a process without the lease wrote late, and our
-            # write counts.
+            # write wins.
             fence.renew()
             versions = _versions(solr, conflicts)
         todo = {identity: todo[identity] for identity in conflicts}

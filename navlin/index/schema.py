@@ -58,7 +58,7 @@ def schema_of(solr: Solr) -> Schema | None:
 
 
 def version_of_cores(solr: Solr) -> int:
-    """Return the version that the cores were made for."""
+    """Return the version in the name of the cores' Solr schema; 1 if the name has none."""
     _, _, version = schema_name(solr, RUNS).partition("-")
     return int(version or 1)
 

@@ -26,7 +26,7 @@ from navlin.model.batches import in_batches
 BATCH: Final = 1_000
 DURABLE_EVERY: Final = 20_000
 """Number of documents after which a range is made durable and its progress recorded. After a crash, at most this many
-are copied again."""
+documents of each range are copied again."""
 THREADS: Final = 4
 ONE_RANGE_DOCUMENTS: Final = 50_000
 """Maximum number of documents of a core that is copied by a single thread."""

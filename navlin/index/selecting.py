@@ -62,9 +62,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One request. ``mark`` is a cursor mark, "" without one; an empty ``shown`` shows all fields. ``fields``,
-    ``queries``, ``pivots`` (tuples of fields), ``ranges`` and ``stats`` are counted over all matches; ``options`` are
-    those of Solr's facets, under Solr's names, for all fields or as ``f.FIELD.…``."""
+    """A select request to Solr. ``mark`` is a cursor mark, "" without one; an empty ``shown`` shows all fields.
+    ``fields``, ``queries``, ``pivots`` (tuples of fields), ``ranges`` and ``stats`` are counted over all matches;
+    ``options`` are those of Solr's facets, under Solr's names, for all fields or as ``f.FIELD.…``."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -131,7 +131,8 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
 
 
 def _fetched(question: Select) -> str:
-    """Return the fields to request from Solr: all, if any wanted field is derived from others."""
+    """Return the fields to request from Solr: all if ``shown`` is empty, or if a wanted field is a prefix or is derived
+    from others."""
     shown = question.shown
     if not shown or any(each.all_so or not DERIVED.isdisjoint(each.fields) for each in shown):
         return "*,score" if any("score" in each.fields for each in shown) else "*"

@@ -1,7 +1,6 @@
 """Solr query syntax: terms, lists of values, ranges, and escaped text.
 
-Every function returns a whole filter (``fq``), except those that return a "clause", which may be part of a boolean
-query.
+A "filter" is a whole ``fq``. A "clause" may also be part of a boolean query.
 """
 
 from __future__ import annotations

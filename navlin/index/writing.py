@@ -98,9 +98,9 @@ def write(
     moved: Moved | None = None,
     marked: Mapping[str, Document] = NO_MARKS,
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
-    """Write one batch of one core; yield (envelope, outcome, Solr's reason) for each record, with "" unless it was
-    refused. ``moved`` has the values for entities that their source renamed; ``marked`` maps ids of new relations to
-    the documents that the linker made from these relations.
+    """Write one batch of one core; yield (envelope, outcome, Solr's reason) for each record whose outcome requires a
+    write. The reason is "" unless Solr refused the record. ``moved`` has the values for entities that their source
+    renamed; ``marked`` maps ids of new relations to the documents that the linker made from these relations.
 
     Implied relations are written before their entities, so that after a crash in between the entity is still new, and
     both are written again.
@@ -242,7 +242,7 @@ def _merged(
     words: Mapping[str, Any] | None,
 ) -> Document:
     """Merge the extractor's document with the fields of other owners, from the indexed document and from the document
-    before a rename. ``words``, if given, replace these fields."""
+    before a rename. ``words``, if given, are written instead of the fields of other owners."""
     of_source = set(filter(None, envelope.user_fields.split(",")))
     if words is not None:
         of_source -= words.keys()

@@ -110,8 +110,8 @@ partitions."""
 
 
 def partition_key(table: Key, name: str) -> Key:
-    """Return the key of a partition by its metastore name, ``ds=2026-01-01/region=eu``. Values keep their case, as in
-    paths."""
+    """Return the key of the partition with this name in the metastore, ``ds=2026-01-01/region=eu``. Values keep their
+    case, as in paths."""
     identity = identify(table.source.id, *_names(table), PARTITIONS, name)
     path = below(table.tree_path, PARTITIONS, name)
     return Key(

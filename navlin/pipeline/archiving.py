@@ -30,9 +30,9 @@ WRITE_S: Final = 900.0
 
 
 def make_archive(directory: Path) -> Path:
-    """Create the class archive for the installed Java and Spark jars in ``directory`` unless it exists, and remove
-    archives for other versions. Return the path of the archive. The file is missing if the JVM did not write it, for
-    example because the operator has Spark started in another way."""
+    """Create the class archive for the installed Java and Spark jars in ``directory``, and remove archives for other
+    versions; do neither if the archive exists. Return the path of the archive. The file is missing if the JVM did not
+    write it, for example because the operator has Spark started in another way."""
     archive = archive_in(directory)
     if archive.exists():
         return archive

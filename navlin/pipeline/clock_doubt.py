@@ -21,7 +21,7 @@ class ClockInDoubt(Exception):
 
 
 def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
-    """Return the reason why a read must not be stamped with ``now_ms``; "" if the clock may be trusted.
+    """Return why a read must not be stamped with ``now_ms``; "" if the clock can be trusted.
 
     ``jump_ms`` is the jump of this machine's clock since it was last trusted. The jump is ignored if the source gives
     its exact time.

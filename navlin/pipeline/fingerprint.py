@@ -25,7 +25,7 @@ def settings_hash(extractor: Extractor) -> str:
 
 
 def why_read_again(saved_under: Collection[str], now: str) -> str:
-    """Return a sentence with the reason why positions saved under other fingerprints are no longer valid."""
+    """Return a sentence that says why positions saved under other fingerprints are no longer valid."""
     if not is_of_other_reader(saved_under, now):
         return "settings that decide what is read have changed: everything is read again"
     return "the extractor differs from that of the last run, or is newer: everything is read again"

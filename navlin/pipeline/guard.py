@@ -28,16 +28,17 @@ class HighWater:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Limits of a plausible loss. A loss of up to ``floor`` entities is always plausible, because a single table may
-    well have been dropped. A greater loss is plausible up to the share ``ratio`` of the source's present entities, and
-    of its recent maximum. An empty listing is never plausible."""
+    """Limits of a plausible loss. The loss is compared with the source's present entities, and the loss since the
+    recent maximum is compared with that maximum. Both are plausible up to ``floor`` entities, because a single table
+    may well have been dropped, and beyond that up to the share ``ratio``. A loss found by an empty listing is never
+    plausible."""
 
     ratio: float = 0.5
     floor: int = 20
 
     def doubt(self, *, lost: int, held: int, read: int, water: HighWater | None = None) -> str:
-        """Return the reason why the loss of ``lost`` of the ``held`` entities in the index is not plausible; "" if it
-        is. ``read`` is the number of records read."""
+        """Return why the loss of ``lost`` of the ``held`` entities in the index is not plausible; "" if it is. ``read``
+        is the number of records read."""
         if lost == 0:
             return ""
         if read == 0:

@@ -37,7 +37,8 @@ remain unchanged."""
 
 
 def without_literals_in(record: Record) -> Record:
-    """Return the record without literals. Listings are unchanged because they contain only paths."""
+    """Return an entity, relation or reject without literals. Other records are unchanged; a listing contains only
+    paths."""
     match record:
         case Entity():
             return replace(

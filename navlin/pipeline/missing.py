@@ -2,8 +2,9 @@
 
 A listing may be incomplete without an error, for example because a proxy truncates it, a NameNode is starting, or a
 page is lost. So the source is asked for each missing place by name if possible. Otherwise a place is flagged deleted
-only if a second listing misses it too. A place is a path, and represents everything below that path. For a dropped
-database, for example, only the path of the database is checked, not the paths of its tables.
+only if a second listing misses it too, if the listing is known to be complete, or if a user has accepted the loss. A
+place is a path, and represents everything below that path. For a dropped database, for example, only the path of the
+database is checked, not the paths of its tables.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Look:
 
     ``asked``: missing places that the source found when asked by name; None if the source cannot be asked. ``before``:
     places that the previous full listing missed too. ``proved``: the listing is known to be complete. ``accepted``:
-    places whose loss a user has accepted; None if no user was asked.
+    places whose loss a user has accepted; None if this run was not started by an acceptance.
     """
 
     missing: Missing
@@ -65,9 +66,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision about missing entities. ``spared``: places at and below which nothing is flagged. ``held``: reason
-    why a user must confirm the loss first; "" if this is not necessary. ``shown``: places to show to that user.
-    ``once``: places missing for the first time, which are flagged only if they are missing a second time."""
+    """The decision about missing entities. ``spared``: places at and below which nothing is flagged. ``held`` says why
+    a user must confirm the loss first; "" if this is not necessary. ``shown``: places to show to that user. ``once``:
+    missing places to remember, because a place missing for the first time is flagged only if the next full listing
+    misses it too."""
 
     spared: frozenset[str] = frozenset()
     held: str = ""
@@ -115,7 +117,7 @@ def _depth(path: str) -> int:
 
 def decide(guard: Guard, look: Look) -> Verdict:
     """Decide which missing places to spare, and whether a user must confirm the loss. All other missing places are
-    flagged deleted."""
+    flagged deleted, unless there are too many to check."""
     if look.missing.too_many and not look.proved and look.accepted is None:
         held = "too many places are missing to look up each by its name"
         return Verdict(held=held, shown=tuple(look.missing.places))

@@ -62,8 +62,8 @@ class Packed:
 
 
 def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Path:
-    """Create the archive in ``directory`` unless it exists, remove archives with other content, and return the path of
-    the archive.
+    """Create the archive in ``directory``, and remove archives with other content; do neither if the archive exists.
+    Return the path of the archive.
 
     The archive contains navlin, ``modules`` (of third-party packages with extractors), and all packages that these
     require; with ``python`` also the running Python. Its name contains a hash of the names, sizes and times of the
@@ -115,7 +115,8 @@ def package_files(modules: Collection[str] = ()) -> Iterator[Packed]:
 def required(names: Iterable[str]) -> list[Distribution]:
     """Return the distributions with these names and all that they require, transitively, except for `OF_SPARK`.
 
-    Raises `NotPacked` if a required distribution is not installed.
+    Requirements of extras are left out. Raises `NotPacked` if a distribution that is required without a condition is
+    not installed.
     """
     found: dict[str, Distribution] = {}
     waiting = [(name, True) for name in names]

@@ -120,7 +120,8 @@ class Planner:
             self.wall_clock.believe()
 
     def _clock_went_back(self) -> str:
-        """Return the reason to read everything again if the clock was ahead during the last run; "" if it was not."""
+        """Return the reason to read everything again if the clock was ahead during the last run; "" if it was not, or
+        if the source is pushed."""
         if self.registration.mode is PUSH:
             return ""
         last = last_run(self.solr, self.extractor.source.id, Status.FINISHED, Status.HELD)

@@ -30,7 +30,8 @@ ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
 BYTES_IN_FILE: Final = 64 << 20
 REJECTS_KEPT: Final = 100
-"""Maximum number of rejects to keep for one place in one split. One more reject has the count of the rest."""
+"""Maximum number of rejects to keep for each place in a split, and of invalid dates in a split. A final reject counts
+the rest."""
 
 NO_DATE: Final = "invalid date: "
 
@@ -163,8 +164,8 @@ def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
 
 
 def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.RecordBatch]:
-    """Yield documents as they are read, then control rows. Positions, coverage and further splits are yielded only if
-    the split was read completely."""
+    """Yield documents and rejects as they are read, then the other control rows. Positions, coverage and further splits
+    are yielded only if the split was read completely."""
     writer_id = extractor.source.id
     own: list[Envelope] = []
     rejected: Counter[str] = Counter()

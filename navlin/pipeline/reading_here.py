@@ -32,7 +32,8 @@ def read_here(
 ) -> Iterator[Path]:
     """Read splits into Parquet files below ``folder``. Yield the path of each file when it is complete.
 
-    A single split is read in this process, because a child takes a second to start. Raises `ReaderEnded`.
+    With a single split, or a single processor, this process reads by itself, because a child takes a second to start.
+    Raises `ReaderEnded`.
     """
     readers = min(len(splits), processes or os.cpu_count() or 1)
     if readers == 1:

@@ -119,7 +119,8 @@ class State(Protocol):
         ...
 
     def unasked(self) -> Iterator[Held]:
-        """Yield the documents that no call of ``of`` has looked up. Call this only once, after the last ``of``."""
+        """Yield the documents at and below the covered paths that no call of ``of`` has looked up. Call this only once,
+        after the last ``of``."""
         ...
 
 

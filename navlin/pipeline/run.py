@@ -272,7 +272,7 @@ class _Run:
     # -- plan ------------------------------------------------------------------------------------------------------------
 
     def _accepted(self, accept_loss: str, before: SavedPositions) -> Collection[str] | None:
-        """Return the places whose loss a user has accepted; None if no user was asked. Raises `NothingHeld`."""
+        """Return the places whose loss a user has accepted; None if ``accept_loss`` is empty. Raises `NothingHeld`."""
         if not accept_loss:
             return None
         held = last_run(self.solr, self.source.id, Status.HELD)

@@ -52,9 +52,10 @@ def start_session(
     would delay an event.
 
     ``scratch`` is Spark's spill directory; it is made private to this user. ``settings`` override navlin's own
-    settings, except `LOCKED`. ``archive`` is a class archive (`navlin.pipeline.spark_jvm.archive_in`), which reduces
-    the start time to a third. With ``record``, the archive is written when this session ends. Both apply only to Spark
-    on this machine. ``cluster`` is required for the master "yarn".
+    settings, except `LOCKED`, the master and the application's name. ``archive`` is a class archive
+    (`navlin.pipeline.spark_jvm.archive_in`), which reduces the start time to a third. With ``record``, the archive is
+    written when this session ends. Both apply only to Spark on this machine. ``cluster`` is required for the master
+    "yarn".
     """
     shut_out(os.environ, sys.path)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -27,7 +27,7 @@ class Direction(StrEnum):
 
 
 class Reason(StrEnum):
-    """Reason why a walk ended at a node although more entities follow."""
+    """Reason for ending a walk at a node although more entities follow."""
 
     DEPTH = "depth"
     """The requested number of shown hops is reached."""

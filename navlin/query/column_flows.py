@@ -21,7 +21,8 @@ from navlin.query.statement_names import PART
 @dataclass(frozen=True, slots=True)
 class Flow:
     """A flow to or from a column one hop away. ``expressions`` show how the target is computed from the source, as
-    recorded by the engines. A control flow has expressions only if no data flow makes the target (``count(1)``)."""
+    recorded by the engines. A control flow into the column has expressions only if no data flow makes the column
+    (``count(1)``); a control flow from the column has none."""
 
     other: Node
     edge: Edge

@@ -34,7 +34,8 @@ class Ends:
 
 
 def data_ends(graph: Graph, relations: Sequence[StoredRelation]) -> list[Ends]:
-    """Return the ends of each relation. A statement that reads or writes nothing is itself an end."""
+    """Return the ends of each relation. A statement is itself an end if it reads or writes nothing, or if the relation
+    is not a flow."""
     ends = {end.id: end.type for each in relations for end in (each.ep1, each.ep2)}
     statements = {
         each: Named(*named)

@@ -43,8 +43,8 @@ def find_for_people(
     is as in `navlin.query.search.search`.
 
     Entities that belong to a statement or a table (`FOLDED`) are counted separately, if there are at most
-    `MOST_COUNTED_BESIDE` results. They are results themselves only if nothing else matches or a type is requested.
-    Raises `QueryError`.
+    `MOST_COUNTED_BESIDE` results. They are results themselves only if nothing else matches, if the query requests a
+    type or an id, or if ``query`` is their name. Raises `QueryError`.
     """
     check_page(limit, offset)
     read = parse_beside(None, filters)
@@ -72,8 +72,8 @@ def every_page_for_people(
     solr: Solr, query: str, filters: Sequence[str]
 ) -> tuple[str, Iterator[list[Document]]]:
     """Return the core, and an iterator of everything that `find_for_people` finds, page by page in the order of the
-    ids. If the query has no word and no name, folded entities are included, because the pages cannot say that some were
-    left out. Raises `QueryError`."""
+    ids. If the query has no words to rank by (none, or too many), folded entities are included, because the pages
+    cannot say that some were left out. Raises `QueryError`."""
     read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     if understood.folding is not None and (

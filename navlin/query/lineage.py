@@ -85,7 +85,7 @@ class Uncollected:
             if not self._walks and self._collects:
                 gc.enable()
             elif self._collects:
-                # Under load, some walk may always be running.
+                # Under load some walk may always be running, so collect the young generation now.
                 gc.collect(0)
 
 

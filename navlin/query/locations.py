@@ -86,8 +86,8 @@ def tables_at(reader: Reader, walked: Walked, paths: Iterable[str]) -> Located:
 
 
 def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located:
-    """Return the tables whose location contains a path, if no relation connects the path to a table. Most files of a
-    table have no such relation, because no data flows through them by path. The longest location counts."""
+    """Return the tables whose location contains a path that no relation connects to a table. Most files of a table have
+    no such relation, because no data flows through them by path. The longest location counts."""
     above = {identify(path.source_id, up): up for up in upward(path.name) if up != path.name}
     found = reader.located(above)
     stated = _without_outdated_hints(reader, found)
@@ -110,7 +110,7 @@ def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located
 
 
 def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
-    """Return the locations, with each partition replaced by its table."""
+    """Return the locations, with each partition replaced by its table, except a partition at which the walk began."""
     entities = reader.entities(each.ep1.id for each in found.relations)
     partitions = [each for each in entities.values() if each.type == "PARTITION" and each.parent_id]
     entities |= reader.entities(each.parent_id for each in partitions)

@@ -83,7 +83,7 @@ _AFTER_ALL: Final = "\uffff"
 class Meant:
     """A query ready to be run. ``matching`` finds the matches. ``fitting`` finds the same matches, and scores how well
     each fits; ``ranks`` adds further scores. ``folding`` matches the entities that are left out and counted; it is None
-    if all entities are shown. ``error`` is the reason why the text can only be a name; it is None for a valid query."""
+    if all entities are shown. ``error`` says why the text can only be a name; it is None for a valid query."""
 
     parsed: Parsed
     matching: Query
@@ -131,7 +131,7 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
             raise error
         every = replace(parsed.query, clauses=_with_all_else(parsed.query.clauses))
         return Meant(parsed, every, every, (), folding)
-    # The name of an entity is not searched as part of other names.
+    # If the word is a known dotted name, do not also search for it inside other names.
     across = _across(solr, words[0].text or "") if len(words) == 1 and not known else None
     beside = (*named, *([_score(across, _PART)] if across else ()))
 
@@ -380,7 +380,7 @@ def _score(node: Node, score: int) -> Clause:
 
 
 def _of_types(*types: str) -> Group:
-    # Not {!terms}, which would list everything in the index of these types.
+    # Not {!terms}: it would first collect all documents of these types in the index.
     return _any(FieldValue("type", Word((each,))) for each in types)
 
 

@@ -88,7 +88,8 @@ def open_purges(solr: Solr) -> list[Purge]:
 
 
 def past_purges(solr: Solr, limit: int, offset: int) -> Page[Purge]:
-    """Return purges that ended, newest first: all that finished, and those of the last day that did not finish."""
+    """Return purges that ended, newest first: the last `MOST` that finished, and those of the last day that did not
+    finish."""
     requests = _requests(solr)
     records, finished = ended_purges(solr, min(MOST, limit + offset))
     unfinished = list(_unfinished([each for each in requests if not each.open]))

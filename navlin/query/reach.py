@@ -106,7 +106,7 @@ def _step(node: Node) -> Hop:
 
 def _ways(walked: Lineage, start: str) -> dict[str, Way]:
     """Return node id → path, for each node that data flows to: the most certain path and, among equally certain ones,
-    the shortest."""
+    the shortest. The path of ``start`` is empty."""
     tables = {node.parent for node in walked.nodes if node.id == start and node.type == "PARTITION"}
     onward: dict[str, list[Edge]] = {}
     for edge in walked.edges:

@@ -58,15 +58,15 @@ class Reader:
 
     def flows(self, ids: Iterable[str], direction: Direction) -> Relations:
         """Return the flows from these ids in one direction, including unlinked ones. The ends of the flows have names
-        if unlinked flows are walked."""
+        if the walk includes unlinked flows."""
         wanted = list(dict.fromkeys(ids))
         read = self._at(self._flows_from(wanted, direction))
         relations = [relation for each in wanted for relation in read.relations[each]]
         return Relations(relations, [(each, direction) for each in sorted(read.cut.intersection(wanted))])
 
     def all_flows(self, ids: Mapping[Direction, Iterable[str]]) -> list[WalkedRelation]:
-        """Return the flows from the ids of each direction, without remembering them; unlinked ones only if they are
-        walked."""
+        """Return the flows from the ids of each direction, without remembering them; unlinked ones only if the walk
+        includes them."""
         sought = [self._flows_from(list(dict.fromkeys(each)), direction) for direction, each in ids.items()]
         found = self._side_by_side(
             lambda each: self.graph.neighbours([each], self._fields([each], FLOWING))[0], sought
@@ -81,15 +81,17 @@ class Reader:
         return self._side_by_side(lambda each: self.graph.children(*each, limit), parents)
 
     def locations(self, ids: Iterable[str]) -> Relations:
-        """Return the LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if they are walked."""
+        """Return the LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if the walk includes
+        them."""
         return self._related(_locations_of(list(dict.fromkeys(ids))))
 
     def located(self, ids: Iterable[str]) -> Relations:
-        """Return the LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if they are walked."""
+        """Return the LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if the walk includes
+        them."""
         return self._related(self._located_at(list(dict.fromkeys(ids))))
 
     def operations(self, ids: Iterable[str]) -> Relations:
-        """Return the INSTANCE_OF relations of these executions; unlinked ones only if they are walked."""
+        """Return the INSTANCE_OF relations of these executions; unlinked ones only if the walk includes them."""
         wanted = list(dict.fromkeys(ids))
         return self._related(Wanted(wanted, 2, (RelationType.INSTANCE_OF,), self.options.max_fan_out))
 
@@ -208,7 +210,8 @@ class Reader:
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
 
     def _followed(self, read: _Read, ids: Iterable[str]) -> list[WalkedRelation]:
-        """Return the relations read at these ids, in the order of the index; unlinked ones only if they are walked."""
+        """Return the relations of these ids, in the order of the index. Unlinked ones are left out unless the walk
+        includes them."""
         groups = [found for each in ids if (found := read.relations[each])]
         groups.sort(key=lambda found: found[0].id)
         relations = (relation for found in groups for relation in found)

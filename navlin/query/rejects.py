@@ -9,7 +9,8 @@ from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
 def rejects(solr: Solr, *, source: str = "", limit: int = LIMIT, offset: int = 0) -> Page[Rejected]:
-    """Return the rejects of the source with this name, most recently seen first. Raises `UnknownSource`."""
+    """Return the rejects of the source with this name ("" for all sources), most recently seen first. Raises
+    `UnknownSource`."""
     found, total = rejected(solr, limit, offset, source=source)
     if not total:
         # A source that never reached the index may nevertheless have rejects.

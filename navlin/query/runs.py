@@ -13,8 +13,8 @@ from navlin.query.page import Page, source_ids_of, sources_by_id
 def runs(
     solr: Solr, *, source: str = "", status: Sequence[Status] = (), limit: int = LIMIT, offset: int = 0
 ) -> Page[RunRecord]:
-    """Return the run records of the source with this name, with these statuses, newest first. A run that found nothing
-    to read leaves no record. Raises `UnknownSource`."""
+    """Return the run records of the source with this name ("" for all sources), with one of these statuses if any are
+    given, newest first. A run that found nothing to read leaves no record. Raises `UnknownSource`."""
     found, total = recent_runs(solr, source, status, limit, offset)
     if not total:
         # A source that never reached the index may nevertheless have runs.

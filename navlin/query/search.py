@@ -270,7 +270,7 @@ def countable(name: str) -> str:
 
 def _preferred(query: Query) -> tuple[Clause, ...]:
     """Return clauses that rank entities named like one of the words first, then tables, and only then by how well words
-    match."""
+    match. Return none if the query has no words, or more than `FEW_WORDS`."""
     words = [word for clause in query.clauses if clause.sign != "-" and (word := _free_word(clause.node))]
     if not 0 < len(words) <= FEW_WORDS:
         return ()

@@ -175,7 +175,8 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
 
 
 def _options(given: Given) -> dict[str, str]:
-    """Return the options for Solr's facets, each checked to be a number or one of a few words."""
+    """Return the options for Solr's facets. Numbers and keywords are validated; a prefix is converted to the indexed
+    form of each field."""
     options: dict[str, str] = {"facet.mincount": "0"}
     for name, (value, *_) in given.items():
         of_field = _OF_FIELD.fullmatch(name)

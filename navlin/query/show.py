@@ -1,4 +1,4 @@
-"""Everything that the index knows about one entity."""
+"""Details of one entity: fields, relations, executions, inherited tags, and the flows of a column."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Shown:
 
 
 def show(solr: Solr, entity: str) -> Shown:
-    """Return everything about the entity with the id ``entity``. Raises LookupError if the index does not contain it."""
+    """Return the details of the entity with the id ``entity``. Raises LookupError if the index does not contain it."""
     graph = Graph(solr)
     shown = graph.entities_of([entity], WHOLE).get(entity)
     if shown is None:

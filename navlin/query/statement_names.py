@@ -31,8 +31,8 @@ NAMED_BY_STATEMENT: Final = frozenset({PART, STATEMENT, EXECUTION})
 
 def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, between: str = " → ") -> str:
     """Return a display name such as ``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and
-    the number of further outputs. ``cut`` is True if the statement has more outputs than given. If the own name
-    contains all outputs, only the own name is returned."""
+    the number of further outputs. ``cut`` is True if the statement has more outputs than given. If the own name is not
+    shortened and contains all outputs, only the own name is returned."""
     short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
     outputs = sorted(set(writes))
     if short == own and all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", own) for each in outputs):
@@ -77,8 +77,8 @@ def _change(operation_type: str) -> str:
 def names_of_statements(
     graph: Graph, ends: Mapping[str, str], known: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, str]]:
-    """Return id → (statement's id, its display name), for each statement, sub-operation and execution. ``ends`` maps
-    ids to types, ``known`` maps ids of statements read so far to their own names."""
+    """Return id → (statement's id, its display name), for each statement, sub-operation and execution whose statement
+    is known. ``ends`` maps ids to types, ``known`` maps ids of statements read so far to their own names."""
     parts = graph.entities_of(each for each, kind in ends.items() if kind == PART)
     holders = {each: part.parent_id for each, part in parts.items() if part.parent_id}
     holders |= _run_of(graph, [each for each, kind in ends.items() if kind == EXECUTION])

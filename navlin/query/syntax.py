@@ -351,8 +351,8 @@ class _Reader(Scanner):
     # -- {!parser key=value} -----------------------------------------------------------------------------------------
 
     def _read_leading_params(self) -> None:
-        """Read ``{!tag=type}`` before a whole query. These parameters do not name a parser, so an ordinary query
-        follows."""
+        """Read local parameters before the whole query (``{!tag=type}``). Parameters that name a parser are left for
+        the query, unless the parser is Lucene's."""
         self.skip_space()
         if not self.query.startswith("{!", self.at):
             return

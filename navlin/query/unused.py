@@ -2,7 +2,8 @@
 
 People delete data because of these verdicts. A table is therefore unused only if everything that would have shown a
 read existed for the whole period and shows none; any gap makes the verdict "not known", with the reason. HDFS's access
-time counts as evidence of a read, never of its absence. For a table that was read, nothing more is looked up.
+time counts as evidence of a read, never of its absence. For a table with a recent recorded read, nothing more is looked
+up.
 """
 
 from __future__ import annotations
@@ -196,8 +197,8 @@ class TableJudge:
         return self.graph.named_in_texts(every, reading_unnamed(self.question.since_ms))
 
     def _size(self, places: Sequence[Place], below: Below, contents: Mapping[Place, Content]) -> Size | None:
-        """Return the size of a table, from its files if these are in the index, else from the last whole image; None if
-        both are missing."""
+        """Return the size of a table, from its files if the index lists the files of its file systems, else from the
+        last whole images. Return None if the index has no directory there, or the images lack a location."""
         known = [contents[place] for place in places if place in contents]
         whole = bool(places) and len(known) == len(places)
         space_bytes = sum(each.space_bytes for each in known) if whole else 0

@@ -56,7 +56,8 @@ def judged_of(
 
 
 def since_images(solr: Solr, question: Question) -> Watched:
-    """Return the coverage since the oldest of the last whole images, for the reads that no image shows."""
+    """Return the coverage since the oldest of the last whole images, for the reads that no image shows. If no image is
+    usable, return the coverage of the whole period, with that reason."""
     known = watched(
         solr, question.since_ms, question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
     )
@@ -85,7 +86,7 @@ class _Images:
         return self.question.since_ms - PRECISION_MS
 
     def doubt(self, source_id: str) -> str:
-        """Return the reason why the image of a file system does not show reads; "" if it does."""
+        """Return why the image of a file system does not show reads; "" if it does."""
         accesses = self.watched.accesses.get(source_id)
         if accesses is None:
             return "no source that is configured reads the files there"
@@ -139,8 +140,8 @@ class _Images:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The last known read of a path: time (epoch ms; 0: none is known), user, and the reason why there may be a later
-    one."""
+    """The last known read of a path: time (epoch ms; 0: none is known), user, and the reason to suspect a later one (""
+    if none)."""
 
     ms: int = 0
     principal: str = ""
@@ -177,8 +178,8 @@ def _read(
 def unused_partitions(
     solr: Solr, question: Question, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """Return the coverage, and a verdict on every partition; ``progress`` is called with the number of tables done and
-    the total."""
+    """Return the coverage, and a verdict on every partition that is not flagged deleted; ``progress`` is called with
+    the number of tables done and the total."""
     known = since_images(solr, question)
     return known, _partitions(Graph(solr), _Images(question, known), progress)
 

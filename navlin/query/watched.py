@@ -30,7 +30,7 @@ QUIET_MS: Final = 86_400_000
 class Watched:
     """Coverage of reads. ``reasons`` are the reasons why reads are unknown for all tables; if there are none, every
     read is watched. ``evidence`` is then the basis of a verdict. ``file_systems`` maps the id of each HDFS to the
-    reason why its files do not show reads, "" if they do."""
+    reason if its files do not show reads, else to ""."""
 
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
@@ -57,7 +57,7 @@ class Watched:
         return self.accesses.get(source_id, Accesses()).as_of_ms
 
     def unread(self, source_id: str) -> str:
-        """Return the reason why a place on a file system is not watched; "" if it is."""
+        """Return why a place on a file system is not watched; "" if it is."""
         return self.file_systems.get(source_id, "no source that is configured reads the files there")
 
     def to_json(self) -> dict[str, Any]:

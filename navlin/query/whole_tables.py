@@ -19,8 +19,8 @@ PARTS: Final = EntityFilter(("SUB_OPERATION",), deleted=False)
 def whole_table_flows(
     reader: Reader, walked: Walked, columns: Sequence[StoredEntity], direction: Direction
 ) -> Relations:
-    """Return the flows of operations without known columns. Such an operation may touch every column of its tables, and
-    of the tables' locations.
+    """Return the flows of operations without known columns, and of views with partly unknown columns. Such an operation
+    may touch every column of its tables, and of the tables' locations.
 
     An operation with some known columns may touch any of the other columns if it is incomplete.
     """
@@ -53,8 +53,8 @@ def whole_table_flows(
 def _past_known_columns(
     reader: Reader, flow: WalkedRelation, columns: Sequence[StoredEntity], direction: Direction
 ) -> Iterator[WalkedRelation]:
-    """Return a flow between a table and a view with partly unknown columns (the linker parsed the view's text; there is
-    no operation) as a flow of each column whose sources, or targets, are unknown."""
+    """Expand a flow between a table and a view into one flow for each column whose sources (or targets) are unknown.
+    This is for views with partly unknown columns: the linker parsed their text, and there is no operation."""
     known = reader.flows([each.id for each in columns], direction).relations
     far = reader.entities(each.end(direction.far).id for each in known)
     stated = {

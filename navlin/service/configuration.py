@@ -432,8 +432,8 @@ def _source(
     if registration is None:
         return None
     name = str(table.get("name", ""))
-    # The extractor is only checked here, so an estate with its own source is enough. The loader replaces it by the real
-    # estate.
+    # The extractor is only checked here, so an estate with its own source is enough. The loader replaces it with the
+    # configured estate.
     alone = Source(source_id(cluster, name), registration.source_type, name, cluster)
     template = build(
         registration.make,

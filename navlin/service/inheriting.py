@@ -83,11 +83,11 @@ def keep_inherited(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress = lambda done, every: None,
 ) -> int:
-    """Compute the due inheritance, and return the number of entities whose inherited tags changed. First fill in names
-    that are missing in an index of an earlier navlin.
+    """Update the inherited tags that are due, and return the number of entities whose inherited tags changed. First
+    backfill the name-search field in documents of an earlier navlin (`fill_names`).
 
-    ``stop`` is checked between batches of entities; if it returns True, the remaining work stays due. Do nothing if
-    another process is computing inheritance.
+    ``stop`` is checked between batches of entities; if it returns True, the remaining work stays due. Do nothing, and
+    return 0, if another pass is running.
     """
     try:
         with _ONE_PASS, lease(solr, LEASE) as held:
@@ -158,7 +158,7 @@ class Inheriting:
             if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
                 log.info("inherited tags updated", entities=changed)
         except SolrError as error:
-            # The work stays due.
+            # The work stays due, so wait before retrying.
             self._pause = PAUSE_POLLS
             log.error("inherited tags not updated: they will be retried", error=str(error))
         except Exception:
@@ -195,8 +195,8 @@ class _Keeping:
         return {*(each.id for each in bearing_tags(self._solr)), *origins(self._solr)}
 
     def _concerned(self, due: Sequence[Due]) -> tuple[set[str], set[str]]:
-        """Return two sets of ids: entities whose tags must be followed again, and entities with inherited tags that
-        were changed themselves."""
+        """Return two sets of ids: the entities whose tags must be propagated again, and the changed entities that
+        currently inherit a tag."""
         runs = tuple(dict.fromkeys(run for each in due for run in each.runs))
         ids = dict.fromkeys(identity for each in due for identity in each.ids)
         concerned, reached = set[str](), set[str]()

@@ -100,8 +100,8 @@ class Purging:
             )
 
     def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
-        """Purge, and return the reason why the purge did not finish; "" if it did, if this process is ending, or if
-        another purge is running."""
+        """Purge, and return why the purge did not finish; "" if it did, if this process is ending, or if another purge
+        is running."""
         try:
             answer = self.purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
         except Exception as error:

@@ -34,7 +34,7 @@ class Schedule:
     def __init__(self, run: Run, *, clock: WallClock | None = None) -> None:
         self._run = run
         self._clock = clock or WallClock()
-        # Intervals are measured by the clock that never jumps.
+        # Intervals are measured with the monotonic clock.
         self._now_s = self._clock.steady_s
         self._due_times: dict[str, DueTime] = {}
         self._leaving: set[str] = set()

@@ -161,7 +161,9 @@ class EmbeddedSolr:
         if child is None:
             return
         assert child.stdin is not None
-        with suppress(BrokenPipeError, ValueError):  # the child is already dead, or was told to stop before
+        with suppress(
+            BrokenPipeError, ValueError
+        ):  # the child is already dead, or has already been told to stop
             child.stdin.write(b"stop\n")
             child.stdin.close()
         with suppress(subprocess.TimeoutExpired):  # acknowledged writes are in Solr's update log

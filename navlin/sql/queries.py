@@ -368,5 +368,5 @@ def _output_name(projection: exp.Expr) -> str:
     while isinstance(inner, exp.Paren):
         inner = inner.this
     if isinstance(inner, exp.Dot) and isinstance(inner.expression, exp.Func):
-        return ""  # a function of a database
+        return ""  # a function qualified with its database: db.f(x)
     return inner.output_name if isinstance(inner, exp.Alias | exp.Column | exp.Dot) else ""

@@ -118,7 +118,7 @@ class Statement:
             self.view = _view_name(node, target), named(result, names)
             return self._written(word, None, named(result, names), ())
         word = word if kind == "VIEW" else "CREATETABLE_AS_SELECT"
-        # The brackets after a Hive table's name may contain only its partitions.
+        # The brackets after a Hive table's name can contain only its partitions.
         fit = names if len(names) == len(result.outs) else ()
         return self._written(word, target, result, fit, positions=bool(fit))
 

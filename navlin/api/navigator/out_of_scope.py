@@ -19,6 +19,6 @@ _ADDRESS: Final = re.compile(r"/api/v\d{1,3}/(\w+)(?:/.*)?", re.DOTALL)
 
 
 def why_not(path: str) -> str | None:
-    """Return the reason why a path does not exist; None if clients of Navigator do not expect the path."""
+    """Return why a path does not exist; None if clients of Navigator do not expect the path."""
     found = _ADDRESS.fullmatch(path)
     return NOT_HERE.get(found[1]) if found else None

@@ -326,7 +326,7 @@ def _posted(line: bytes) -> Proposal:
 
 
 def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
-    """Return the reason why GMS refuses a request; "" if GMS accepts it. Raises `NotConfirmed`."""
+    """Return why GMS refuses a request; "" if GMS accepts it. Raises `NotConfirmed`."""
     answer = connection.send(
         "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
     )

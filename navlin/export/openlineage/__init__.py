@@ -80,8 +80,8 @@ def ask(connection: Connection, options: Options) -> str:
 
 
 def _refusal(answer: requests.Response) -> str:
-    """Return the reason why a server refuses an event; "" if it accepts the event. The standard requires no response
-    body; a body must be JSON or ``OK``. Raises `NotConfirmed`."""
+    """Return why a server refuses an event; "" if it accepts the event. The standard requires no response body; a body
+    must be JSON or ``OK``. Raises `NotConfirmed`."""
     wanted = "OpenLineage's confirmation"
     if answer.status_code in _NO_SUCH_ADDRESS:
         not_confirmed(answer, wanted)

@@ -87,8 +87,8 @@ SAMPLE_CHARACTERS = 200
 
 
 def bounded(text: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """Return the text if it has at most this many bytes of UTF-8; else its redacted beginning with a note that it was
-    cut.
+    """Return the text if it has at most this many bytes of UTF-8. Otherwise return it redacted, and cut with a note if
+    it is still too long.
 
     Lone surrogates become U+FFFD.
     """

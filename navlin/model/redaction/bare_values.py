@@ -128,8 +128,8 @@ def _is_expression(text: str, at: int, value: str) -> bool:
 
 
 def _length_of_entry(bare: _Bare) -> int:
-    """Return the length of the value after a colon, which is one word, or all words of a phrase; 0 if this is not an
-    entry."""
+    """Return the length of the value after a colon: one word, or the rest of the line for a phrase. Return 0 if the
+    value is not a secret."""
     if _is_entry(bare):
         return len(bare.value)
     return len(bare.rest.rstrip()) if _is_phrase(bare) else 0
@@ -173,8 +173,9 @@ def _is_entry(bare: _Bare) -> bool:
 
 
 def _length_assigned(bare: _Bare) -> int:
-    """Return the length of the value after an equals sign, which is one word, or more of a line of properties; 0 if the
-    word is a column."""
+    """Return the length of the value after an equals sign: one word, the rest of a line of properties, or the text
+    after ``--conf`` up to the closing quotation mark. Return 0 if the value is not a secret: a column, a short number,
+    or a component of a path."""
     value = bare.value
     is_word = _WORD.match(value) is not None
     at_head = _HEAD.match(bare.line) is not None

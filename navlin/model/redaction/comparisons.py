@@ -42,7 +42,8 @@ _WORDS_OF_TEXTS: Final = frozenset(("token", "tokens"))
 """Names used as often for a column of words as for one of secrets, if they appear without context."""
 _MOST_IN_LIST: Final = 10_000
 _MOST_IN_CALL: Final = 300
-"""Maximum number of tokens examined, because hostile texts open many lists and close none."""
+"""Maximum numbers of tokens examined in a list and in a call, because hostile texts open many brackets and close
+none."""
 _MOST_STEPS: Final = 10
 """Maximum number of qualifiers, functions and casts around one column, and of words before one literal."""
 _DEPTH: Final = 3
@@ -92,7 +93,8 @@ def without_compared(text: str) -> str:
 
 
 def _texts(text: str) -> Iterator[_Tokens]:
-    """Yield the tokens of the text without blanks and comments; then those of each comment and each quoted text."""
+    """Yield the tokens of the text without blanks and comments; then those of each comment, and of each quoted text
+    that contains quotes, down to `_DEPTH` levels."""
     pending = [(0, len(text), _DEPTH)]
     while pending:
         at, until, depth = pending.pop()
@@ -188,7 +190,7 @@ class _Statement:
     def _right_of(self, at: int, *, alone: bool) -> Iterator[_Token]:
         name, token = self._at(at - 1).low, self._at(at)
         if token.text in _COMPARES:
-            # A plain ``name = f('…')`` may only name the place of a secret, so `assignments` decides.
+            # A plain ``name = f('…')`` may merely say where the secret is, so `assignments` decides.
             if not (
                 alone and token.text in _EQUALS and "(" in (self._at(at + 1).text, self._at(at + 2).text)
             ):
@@ -235,7 +237,7 @@ class _Statement:
                 return
 
     def _listed(self, at: int) -> Iterator[_Token]:
-        """Yield all literals up to the bracket that closes a list."""
+        """Yield the literals up to the bracket that closes a list, within `_MOST_IN_LIST` tokens."""
         if at < self._listed_until:
             return  # a list within another that is masked as a whole
         depth = 1

@@ -182,7 +182,7 @@ def without_values(text: str) -> str:
 
 
 def _without_data(document: str) -> str:
-    """Return a manifest without its data if it is a Kubernetes Secret."""
+    """Mask the data of a manifest if it is a Kubernetes Secret. References stay."""
     if _MANIFEST.search(document) is None:
         return document
     return _DATA.sub(lambda data: _DATUM.sub(_datum, data[0]), document)
@@ -193,7 +193,7 @@ def _datum(line: re.Match[str]) -> str:
 
 
 def _without_items(found: re.Match[str]) -> str:
-    """Mask the secrets among a list's literals. In a list of passwords, mask everything but names and types."""
+    """Mask the secrets among a list's literals. In a list of passwords, mask every literal that may be one."""
     name = found["head"].lower()
     is_of_yaml = ":" in name and found["closed"] is None
     are_passwords = name.startswith("p")

@@ -1,9 +1,9 @@
 """Removal of all literals from texts, for users who need certainty (``[redaction] literals = "all"``).
 
 Every literal is removed, whether or not it looks like a secret, and so are comments. Texts are tokenised in Spark's
-dialect; a text that cannot be tokenised, that has quotes or comments of other dialects, or whose tokens depend on
-whether a backslash escapes, is reduced to its length. Records are masked while they are read, if the estate requires it
-(`masking`).
+dialect; a text that is too long or cannot be tokenised, that has quotes or comments of other dialects, or whose tokens
+depend on whether a backslash escapes, is reduced to its length. Records are masked while they are read, if the estate
+requires it (`masking`).
 """
 
 from __future__ import annotations

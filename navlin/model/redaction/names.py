@@ -56,7 +56,7 @@ _ABOUT_SECRETS = re.compile(
     r"|\Aspark\.kubernetes\.(?:driver|executor)\.secret(?:s|keyref)\.",
     re.IGNORECASE,
 )
-"""Settings about the storage and lifetime of secrets: by their suffixes, or by name."""
+"""Matches settings about secrets, such as their storage, lifetime or algorithm, by suffix, prefix or full name."""
 
 
 def is_about_secrets(key: str) -> bool:
@@ -65,6 +65,6 @@ def is_about_secrets(key: str) -> bool:
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a configuration key is a secret. Any part of the key may show that it is, as in Spark's own
-    redaction; the suffix may show that the key is a setting about secrets instead."""
+    """Whether the value of a configuration key is a secret. A match anywhere in the key counts, as in Spark's own
+    redaction, unless the key matches `_ABOUT_SECRETS`."""
     return _SECRET_KEY.search(key) is not None and _ABOUT_SECRETS.search(key) is None

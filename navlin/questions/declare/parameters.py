@@ -27,8 +27,8 @@ FORMS: Final = ("json", "csv", "jsonl", "html")
 @dataclass(frozen=True, slots=True)
 class Typed:
     """Command-line syntax of a parameter: ``--name``, or positional if ``first``. ``here_zone``: on the command line, a
-    date without a zone is in the machine's zone, not in UTC. ``past`` is the reason why a date must not be in the
-    future; "" if it may be in the future."""
+    date without a zone is in the machine's zone, not in UTC. ``past`` says why a date must not be in the future; "" if
+    it may be in the future."""
 
     metavar: str = ""
     first: bool = False
