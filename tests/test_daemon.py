@@ -399,7 +399,7 @@ def test_a_command_reports_that_the_daemon_ended_meanwhile(
         daemon.end()
 
     assert asking.returncode == 1
-    assert "what it wrote stays, and the next run goes on from there" in errors
+    assert "what the job wrote stays, and the next run continues from there" in errors
 
 
 @pytest.mark.services

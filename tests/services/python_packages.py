@@ -17,7 +17,7 @@ EXPORT_READERS: Final = ("acryl-datahub==1.7.0.17", "gsp-datahub-sidecar==0.1.0"
 """DataHub's own classes and file source; a reader of SQLFlow's JSON by the makers of SQLFlow (Apache-2.0); a
 validator of XML schemas."""
 INSTALLED_WITHIN_S: Final = 600
-ANSWERED_WITHIN_S: Final = 300
+ANSWERED_WITHIN_S: Final = 900
 
 
 class NotInstalled(Exception):
