@@ -13,7 +13,7 @@ from linker.linking import Linking
 from linker.prefer_engines import prefer_engines
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
-from navlin.index.inheritance import note_due
+from navlin.index.people.inheritance import note_due
 
 Rule = Callable[[Linking], int]
 """A function that makes the changes that are due after the last commit. It returns the number of changed documents."""

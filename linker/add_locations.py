@@ -32,9 +32,9 @@ from linker.locations import (
     wanted_relations,
 )
 from linker.own_relations import replace_relations
-from navlin.index.filters import EntityFilter, IdRange, RelationFilter
-from navlin.index.relation import End, StoredRelation
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph.relation import End, StoredRelation
+from navlin.index.write.writing import ATTEMPTS, TooManyConflicts
 from navlin.model.batches import in_batches
 
 PATHS_A_BATCH = 500

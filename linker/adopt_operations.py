@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 
 from linker.linking import Linking
-from navlin.index.entity import VIEW, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.operation_texts import same_text
-from navlin.index.relation import WHOLE
-from navlin.index.sources import known_sources
-from navlin.index.user_entities import adopt_words, at_other_end
+from navlin.index.graph.entity import VIEW, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.operation_texts import same_text
+from navlin.index.graph.relation import WHOLE
+from navlin.index.graph.sources import known_sources
+from navlin.index.people.user_entities import adopt_words, at_other_end
 
 _AWAITED = EntityFilter(("OPERATION",), awaited=True)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from navlin.index.graph import Graph
-from navlin.index.relation import BOTH, ENDS
-from navlin.index.stamp import Stamp
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import BOTH, ENDS
+from navlin.index.schema.stamp import Stamp
 
 CATALOGUED_TYPES: Final = frozenset(
     {"DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD", "FILE", "DIRECTORY", "DATASET"}

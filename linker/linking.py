@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from navlin.index.filters import IdRange, id_ranges
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.stamp import Stamp
+from navlin.index.graph.filters import IdRange, id_ranges
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrAddress
 
 RangeTask = Callable[[IdRange], int]
 """A function that does a rule's work on one range and returns the number of changed documents. Picklable, because it

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from linker.linking import Linking
 from linker.resolve_endpoints import reasons_of
-from navlin.index.relation import WHOLE, StoredRelation
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.relation import WHOLE, StoredRelation
+from navlin.index.write.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 Relations = Mapping[str, StoredRelation]

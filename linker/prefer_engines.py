@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from linker.linking import Linking
 from linker.locations import FLOWS
-from navlin.index.entity import EXECUTED, StoredEntity
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import CLAUSES_A_QUERY
-from navlin.index.relation import ENDS
+from navlin.index.graph.entity import EXECUTED, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import CLAUSES_A_QUERY
+from navlin.index.graph.relation import ENDS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.model.source import SPARK

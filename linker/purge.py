@@ -17,22 +17,22 @@ from linker.linking import Linking
 from linker.purge_doubt import purge_doubt
 from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
-from navlin.index.entity import PURGE, StoredEntity
-from navlin.index.graph import Graph
-from navlin.index.holder import Holder, Lives, may_live
-from navlin.index.inheritance import note_due
-from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
-from navlin.index.purges import PURGE as LEASE
-from navlin.index.purges import (
+from navlin.index.graph.entity import PURGE, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.journal.holder import Holder, Lives, may_live
+from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
+from navlin.index.journal.purges import PURGE as LEASE
+from navlin.index.journal.purges import (
     PurgeRecord,
     close_purge,
     open_purge,
     remember_purged_before,
     save_purge,
 )
-from navlin.index.rejects import expire_rejects, old_rejects
-from navlin.index.removals import expire_removals
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import expire_rejects, old_rejects
+from navlin.index.journal.removals import expire_removals
+from navlin.index.people.inheritance import note_due
+from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
 
 HELD: Final = "held"

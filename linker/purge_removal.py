@@ -21,11 +21,11 @@ from linker.linking import Linking
 from linker.locations import path_ends
 from linker.purge_rules import operations_executed_since, operations_with_output, parts_of
 from linker.resolve_endpoints import Reason, unlink
-from navlin.index.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastRun, StoredEntity
-from navlin.index.filters import RelationFilter
-from navlin.index.purged_runs import remember_executions, remember_incomplete
-from navlin.index.relation import BOTH, ENDS, End, StoredRelation
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastRun, StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.relation import BOTH, ENDS, End, StoredRelation
+from navlin.index.journal.purged_runs import remember_executions, remember_incomplete
+from navlin.index.write.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 

@@ -21,14 +21,14 @@ from enum import StrEnum
 from functools import partial
 
 from linker.linking import Linking, LinkingTask
-from navlin.index.documents import Document
-from navlin.index.envelope import Envelope
-from navlin.index.filters import EntityFilter, IdRange, RelationFilter
-from navlin.index.graph import IDS_A_QUERY
-from navlin.index.relation import BOTH, ENDS, StoredRelation
-from navlin.index.removals import removed_entities
-from navlin.index.sources import KnownSource, known_sources
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph.graph import IDS_A_QUERY
+from navlin.index.graph.relation import BOTH, ENDS, StoredRelation
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.journal.removals import removed_entities
+from navlin.index.schema.envelope import Envelope
+from navlin.index.write.documents import Document
+from navlin.index.write.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 WAITING = RelationFilter(unlinked=True)

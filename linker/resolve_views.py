@@ -20,11 +20,11 @@ from functools import partial
 from linker.linking import Linking, LinkingTask
 from linker.own_relations import replace_relations
 from linker.views import RULE, ViewLineage, lineage_of, tree_path_of, view_id_in
-from navlin.index.entity import TABLE_TYPES, VIEW, StoredEntity
-from navlin.index.filters import EntityFilter, IdRange, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import ENDS, StoredRelation
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.graph.entity import TABLE_TYPES, VIEW, StoredEntity
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import ENDS, StoredRelation
+from navlin.index.write.writing import ATTEMPTS, TooManyConflicts
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.sql.bounded import SqlReader

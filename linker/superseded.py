@@ -16,12 +16,12 @@ from linker.add_locations import locate
 from linker.linking import Linking
 from linker.locations import path_ends
 from linker.purge_rules import parts_of
-from navlin.index.entity import PURGE, VERSION, WHOLE, StoredEntity
-from navlin.index.envelope import Envelope
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.relation import BOTH, ENDS, StoredRelation
-from navlin.index.user_entities import adopt_words
-from navlin.index.writing import WRITE_BATCH, write_implied
+from navlin.index.graph.entity import PURGE, VERSION, WHOLE, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.relation import BOTH, ENDS, StoredRelation
+from navlin.index.people.user_entities import adopt_words
+from navlin.index.schema.envelope import Envelope
+from navlin.index.write.writing import WRITE_BATCH, write_implied
 from navlin.model.batches import in_batches
 from navlin.model.gaps import READ_BY_OLDER
 from navlin.model.keys import RelationType

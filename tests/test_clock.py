@@ -10,7 +10,7 @@ from typing import Self
 
 import pytest
 
-from navlin.index.runs import Status, last_run
+from navlin.index.journal.runs import Status, last_run
 from navlin.model.plan import SourceTime
 from navlin.pipeline.clock_doubt import TOLERANCE_MS, clock_doubt
 from navlin.pipeline.wall_clock import WallClock, kernel_is_synchronized

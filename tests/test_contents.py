@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from navlin.index.contents import Content, contents_at
-from navlin.index.documents import entity_envelope
-from navlin.index.entity import LastRead, StoredEntity
-from navlin.index.fields import ELEMENTS
-from navlin.index.graph import Graph
-from navlin.index.moved import read_moved
-from navlin.index.readers import Place
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.state import look_up
-from navlin.index.writing import Outcome, flag_deleted, outcome_of, rewrite, write
+from navlin.index.graph.entity import LastRead, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.state import look_up
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.contents import Content, contents_at
+from navlin.index.usage.readers import Place
+from navlin.index.write.documents import entity_envelope
+from navlin.index.write.renames import read_moved
+from navlin.index.write.writing import Outcome, flag_deleted, outcome_of, rewrite, write
 from navlin.model.keys import path_key
 from navlin.model.records import Entity
 from navlin.model.source import HDFS, Source, source_id

@@ -18,10 +18,10 @@ import pytest
 from navlin.api.metrics import gauges
 from navlin.export.connection import Connection
 from navlin.export.following import follow
-from navlin.index.exports import load_export
-from navlin.index.fields import RUNS
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.export_positions import load_export
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.source import Estate
 from navlin.render.console import CleanConsole

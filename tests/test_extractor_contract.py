@@ -26,7 +26,7 @@ from extractors.impala_events import ImpalaEvents
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
-from navlin.index.documents import entity_envelope, relation_envelope
+from navlin.index.write.documents import entity_envelope, relation_envelope
 from navlin.model.extractor import GIVEN, Extractor
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Entity, Listing, Position, Record, Reject, Relation, Split

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from navlin.cli.invocation import Exit
 from navlin.edit.words import Properties, Tags, Words, edit_words
-from navlin.index.cores import CORES
-from navlin.index.documents import relation_envelope
-from navlin.index.editing import Author
-from navlin.index.entity import readable_name
-from navlin.index.fields import ELEMENTS, INHERITED_TAG, RELATIONS, RUNS
-from navlin.index.graph import Graph
-from navlin.index.inheritance import count_due, note_due
-from navlin.index.solr import Solr, SolrError
-from navlin.index.stamp import Stamp
+from navlin.index.admin.cores import CORES
+from navlin.index.graph.entity import readable_name
+from navlin.index.graph.graph import Graph
+from navlin.index.people.editing import Author
+from navlin.index.people.inheritance import count_due, note_due
+from navlin.index.schema.fields import ELEMENTS, INHERITED_TAG, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrError
+from navlin.index.write.documents import relation_envelope
 from navlin.model.identity import run_id
 from navlin.model.keys import Key
 from navlin.model.records import Entity, Relation

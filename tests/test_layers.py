@@ -34,9 +34,9 @@ MAY_IMPORT = {
         "navlin.bounded_http",
         "navlin.kerberos",
     },
-    "navlin.index.connection": {"navlin.causes", "navlin.bounded_http", "navlin.kerberos"},
-    "navlin.solr_server": {"navlin.index.connection", "navlin.java", "navlin.shipped", "navlin.files"},
-    "navlin.index": {"navlin.model", "navlin.index.connection"},
+    "navlin.index.solr.connection": {"navlin.causes", "navlin.bounded_http", "navlin.kerberos"},
+    "navlin.solr_server": {"navlin.index.solr.connection", "navlin.java", "navlin.shipped", "navlin.files"},
+    "navlin.index": {"navlin.model", "navlin.index.solr.connection"},
     "navlin.sql": set[str](),
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
@@ -238,7 +238,7 @@ def test_help_imports_only_the_command_line_parser(arguments: list[str]) -> None
 
 REACHED_OTHERWISE = {
     "navlin.shipped.SYSTEMD": "where the units are that an installation copies",
-    "navlin.index.fields.STAMPS": "what may differ between two indexes made of the same inputs",
+    "navlin.index.schema.fields.STAMPS": "what may differ between two indexes made of the same inputs",
     "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }

@@ -19,9 +19,9 @@ from extractors.impala_events import ImpalaEvents
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.keys import EntityType, table_key
 from navlin.model.records import Entity, Reject

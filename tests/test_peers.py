@@ -24,8 +24,8 @@ from navlin.access.ldap import LdapError, Server, conversation
 from navlin.cli import remote
 from navlin.cli.invocation import Failure
 from navlin.export import connection as exports
-from navlin.index.connection import SolrAddress, SolrError
-from navlin.index.solr import Solr
+from navlin.index.solr.connection import SolrAddress, SolrError
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType
 from navlin.model.records import Entity, Reject
 from tests.services import hostile

@@ -14,15 +14,15 @@ from pyspark.sql import SparkSession
 
 from linker import link
 from linker.linking import Linking
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.graph import Graph
-from navlin.index.holder import this_process
-from navlin.index.leases import held_lease
-from navlin.index.readings import reading
-from navlin.index.runs import RunRecord, Status, last_run, save_run
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
-from navlin.index.stamp import Stamp
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.holder import this_process
+from navlin.index.journal.leases import held_lease
+from navlin.index.journal.readings import reading
+from navlin.index.journal.runs import RunRecord, Status, last_run, save_run
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import relation_id
 from navlin.model.keys import location_key, operation_key
 from navlin.model.source import HDFS

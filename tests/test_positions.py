@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 
 from extractors.hms.idl import Database
 from navlin.cli import main
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import GIVEN, Registration
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again

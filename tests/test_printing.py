@@ -20,7 +20,7 @@ from rich.table import Table
 
 from navlin.cli import main
 from navlin.cli.terminal import console, print_json
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.printable import printable, printable_json
 from navlin.render.console import CleanConsole
 from navlin.service.configuration import LogSettings

@@ -11,8 +11,8 @@ import pytest
 
 from linker import purge_doubt
 from navlin.cli.invocation import Exit
-from navlin.index.purges import DailyPurge, forget_daily, remember_daily
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.journal.purges import DailyPurge, forget_daily, remember_daily
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.service.configuration import PurgeSettings
 from navlin.service.purging import DAY_MS, Purging
 from tests.support.indexed_estate import NOW_MS, World

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import ELEMENTS
-from navlin.index.graph import Graph
-from navlin.index.runs import Status
+from navlin.index.graph.graph import Graph
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS
 from navlin.model.gaps import READ_BY_OLDER
 from navlin.query.incomplete import IncompleteOperation, incomplete
 from tests.support.pipeline_estate import FIRST_MS, SmallEstate

@@ -37,7 +37,7 @@ from navlin.api import navigator, own
 from navlin.api.application import application
 from navlin.api.own import ROOT
 from navlin.cli import main
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.service.configuration import BadConfiguration, read_configuration
 from navlin.service.web import service_of
 from tests.support.http_browser import Browser

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from linker.purge import PurgeReport, purge
-from navlin.index.entity import WHOLE, LastRead
-from navlin.index.fields import ELEMENTS, RUNS, solr_date
-from navlin.index.graph import Graph
-from navlin.index.holder import Holder
-from navlin.index.rejects import rejected, save_rejects
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.entity import WHOLE, LastRead
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.rejects import rejected, save_rejects
+from navlin.index.schema.fields import ELEMENTS, RUNS, solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     EntityType,
     Key,

@@ -103,10 +103,10 @@ class Commands(click.Group):
 def _exit_code(error: Exception) -> Exit | None:
     """Return the exit code of an error whose message is all that the user needs; None for any other error. The error
     classes are imported only here, because a successful command does not need them."""
-    from navlin.index.cores import NotCreated
-    from navlin.index.schema import UnusableIndex
-    from navlin.index.solr import SolrError
-    from navlin.index.writing import TooManyConflicts
+    from navlin.index.admin.cores import NotCreated
+    from navlin.index.admin.schema import UnusableIndex
+    from navlin.index.solr.solr import SolrError
+    from navlin.index.write.writing import TooManyConflicts
     from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
     from navlin.solr_server.embedded import NoSolr, StateInUse

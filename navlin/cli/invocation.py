@@ -16,8 +16,8 @@ import click
 from navlin.cli.terminal import say
 
 if TYPE_CHECKING:
-    from navlin.index.editing import Author
-    from navlin.index.solr import Solr
+    from navlin.index.people.editing import Author
+    from navlin.index.solr.solr import Solr
     from navlin.service.configuration import Configuration
     from navlin.service.loader import ConfiguredSources, Loaded
 
@@ -81,7 +81,7 @@ class Invocation:
 
         ``starting`` is called before Solr is started.
         """
-        from navlin.index.solr import Solr
+        from navlin.index.solr.solr import Solr
         from navlin.service.library_logs import warnings_on_stderr
         from navlin.service.opening import open_index
         from navlin.service.solr import reachable_solr
@@ -97,14 +97,14 @@ class Invocation:
 
     def configured_sources(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
         """Return the configured sources, ready to run."""
-        from navlin.index.sources import known_sources
+        from navlin.index.graph.sources import known_sources
         from navlin.service.loader import load
 
         return load(configuration, known_sources(solr))
 
     def author(self) -> Author:
         """Return the author of edits by this call: the user of the operating system."""
-        from navlin.index.editing import Author
+        from navlin.index.people.editing import Author
 
         return Author(user_name(os.getuid()), self.now_ms())
 

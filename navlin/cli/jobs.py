@@ -13,7 +13,7 @@ from navlin.cli.terminal import print_json
 from navlin.questions.declare.question import Asked, Question
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
+    from navlin.index.solr.solr import Solr
     from navlin.service.configuration import Configuration
 
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from navlin.edit.values import BadValue
-from navlin.index.graph import Graph
-from navlin.index.operation_texts import same_text
-from navlin.index.solr import Solr
-from navlin.index.sources import KnownSource, known_sources
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.operation_texts import same_text
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     EntityType,
     Key,

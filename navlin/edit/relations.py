@@ -9,16 +9,16 @@ from typing import Any, Final
 from navlin.edit.named import Names
 from navlin.edit.own import ID_CHARS
 from navlin.edit.values import BadValue
-from navlin.index.documents import end_of
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.graph import end_of as end_of_entity
-from navlin.index.inheritance import note_due
-from navlin.index.relation import End
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.user_entities import NOT_THERE, SDK_SOURCE, write_relations
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.graph import end_of as end_of_entity
+from navlin.index.graph.relation import End
+from navlin.index.people.inheritance import note_due
+from navlin.index.people.user_entities import NOT_THERE, SDK_SOURCE, write_relations
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import end_of
+from navlin.index.write.writing import ATTEMPTS, TooManyConflicts
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 

@@ -10,10 +10,10 @@ from typing import Final
 import pyarrow as pa
 
 from linker.flag_deletions import flag_relations
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.stamp import Stamp
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.model.tree import excepted
 
 FLAGGED_IN_TASK: Final = 10_000

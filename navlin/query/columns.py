@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import entity_of
+from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import entity_of
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
 from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.contract import Walked, contract

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from navlin.index.entity import OWNED, StoredEntity
-from navlin.index.executions import KnownExecutions, executions_of
-from navlin.index.fields import solr_date
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import OWNED, StoredEntity
+from navlin.index.graph.executions import KnownExecutions, executions_of
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
 from navlin.query.bounds import FOLLOWED

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.searching import MOST_S
-from navlin.index.selecting import select
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.search.searching import MOST_S
+from navlin.index.search.selecting import select
+from navlin.index.solr.solr import Solr
 from navlin.query.search import explained
 from navlin.query.select_parameters import read_select
 from navlin.query.syntax import parse

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
-from navlin.index.fields import MANAGED_PREFIXES
-from navlin.index.searching import beginning
-from navlin.index.selecting import Named, Ranges, Select, Shown, is_shown
+from navlin.index.schema.fields import MANAGED_PREFIXES
+from navlin.index.search.searching import beginning
+from navlin.index.search.selecting import Named, Ranges, Select, Shown, is_shown
 from navlin.query.date_math import gap_ms, moment_ms
 from navlin.query.scanner import QueryError
 from navlin.query.search import countable, orders

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from navlin.index.query_tree import Clause, FieldValue, FunctionRange, Group, Node, Phrase, Word
+from navlin.index.search.query_tree import Clause, FieldValue, FunctionRange, Group, Node, Phrase, Word
 from navlin.query.syntax import Parsed
 
 _NAME = "originalName"

@@ -16,10 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from navlin.index.cores import CORES
-from navlin.index.schema import VERSION, Schema, schema_of, version_of_cores
-from navlin.index.snapshots import snapshots
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.admin.schema import VERSION, Schema, schema_of, version_of_cores
+from navlin.index.admin.snapshots import snapshots
+from navlin.index.solr.solr import Solr
 from navlin.service.backup_file import (
     DamagedBackup,
     Header,

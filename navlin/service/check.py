@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from navlin.export.answers import Unavailable
 from navlin.export.connection import Connection, NotAllowed
-from navlin.index import cores
-from navlin.index.cores import CORES
-from navlin.index.solr import Solr, SolrError
-from navlin.index.sources import KnownSource, known_sources
+from navlin.index.admin import cores
+from navlin.index.admin.cores import CORES
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.java import OLDEST_JAVA
 from navlin.model.plurals import counted
 from navlin.pipeline.failing import in_words

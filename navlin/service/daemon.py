@@ -18,13 +18,13 @@ from typing import Any, Final
 
 import structlog
 
-from navlin.index.cores import NotCreated
-from navlin.index.holder import this_process
-from navlin.index.requests import Job
-from navlin.index.runs import RunRecord, Status
-from navlin.index.schema import UnusableIndex
-from navlin.index.solr import Solr, SolrAddress, SolrError
-from navlin.index.sources import known_sources
+from navlin.index.admin.cores import NotCreated
+from navlin.index.admin.schema import UnusableIndex
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.holder import this_process
+from navlin.index.journal.requests import Job
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.model.plurals import counted
 from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.failing import in_words

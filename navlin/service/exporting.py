@@ -18,10 +18,10 @@ from navlin.export.connection import AGAIN_AFTER_S, Connection, NotAllowed
 from navlin.export.following import follow
 from navlin.export.target import Refused
 from navlin.export.writing import Exported
-from navlin.index.exports import load_export, note_failure
-from navlin.index.leases import Leased, LeaseLost
-from navlin.index.removals import newest_run
-from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.journal.export_positions import load_export, note_failure
+from navlin.index.journal.leases import Leased, LeaseLost
+from navlin.index.journal.removals import newest_run
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.service.export_settings import ExportSettings
 
 log = structlog.stdlib.get_logger(__name__)

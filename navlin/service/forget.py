@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from linker import link
 from linker.flag_deletions import flag_relations
 from linker.linking import Linking
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.graph import Graph
-from navlin.index.leases import lease
-from navlin.index.purges import remember_lost_reads
-from navlin.index.relation import NO_TREE
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import (
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import NO_TREE
+from navlin.index.graph.sources import KnownSource
+from navlin.index.graph.state import Held, held_below
+from navlin.index.journal.leases import lease
+from navlin.index.journal.purges import remember_lost_reads
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import (
     RunRecord,
     Status,
     forget_positions,
@@ -27,10 +28,9 @@ from navlin.index.runs import (
     runs_to_link,
     save_run_fenced,
 )
-from navlin.index.solr import Solr
-from navlin.index.sources import KnownSource
-from navlin.index.stamp import Stamp
-from navlin.index.state import Held, held_below
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.source import HDFS
 from navlin.model.tree import ROOT, contains, tree_path

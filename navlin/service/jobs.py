@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from navlin.index.runs import RunRecord
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord
+from navlin.index.solr.solr import Solr
 from navlin.service.loader import ConfiguredSources, Loaded
 
 if TYPE_CHECKING:

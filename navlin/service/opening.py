@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from navlin.index.cores import CONFIGSET, CORES, create_edits, missing, opened_schema
-from navlin.index.schema import VERSION, UnusableIndex, require_known
-from navlin.index.schema_fields import require_fields
-from navlin.index.solr import Solr, SolrError, SolrUnavailable
+from navlin.index.admin.cores import CONFIGSET, CORES, create_edits, missing, opened_schema
+from navlin.index.admin.schema import VERSION, UnusableIndex, require_known
+from navlin.index.admin.schema_fields import require_fields
+from navlin.index.solr.solr import Solr, SolrError, SolrUnavailable
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from navlin.index.purges import (
+from navlin.index.journal.purges import (
     DailyPurge,
     UnfinishedPurge,
     daily_purge,
@@ -18,7 +18,7 @@ from navlin.index.purges import (
     remember_daily,
     remember_unfinished,
 )
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.pipeline.failing import in_words
 from navlin.service import jobs
 from navlin.service.configuration import PurgeSettings

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import structlog
 
-from navlin.index.fields import RUNS
-from navlin.index.holder import Holder, may_live
-from navlin.index.requests import (
+from navlin.index.journal.holder import Holder, may_live
+from navlin.index.journal.requests import (
     Job,
     Request,
     State,
@@ -21,7 +20,8 @@ from navlin.index.requests import (
     remove_answered,
     save_request,
 )
-from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.pipeline.failing import in_words
 
 log = structlog.stdlib.get_logger(__name__)

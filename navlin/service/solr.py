@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from navlin.index import cores
-from navlin.index.solr import SolrAddress
+from navlin.index.admin import cores
+from navlin.index.solr.solr import SolrAddress
 from navlin.java import QUICK
 from navlin.kerberos.client import Login
 from navlin.service.configuration import PASSWORD_VARIABLE, Configuration

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import structlog
 
-from navlin.index.cores import CORES
-from navlin.index.solr import Solr, SolrError
+from navlin.index.admin.cores import CORES
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.service.disk_space import DiskWatch
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
 

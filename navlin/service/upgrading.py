@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from navlin.index.cores import (
+from navlin.index.admin.cores import (
     CONFIGSET,
     CORES,
     create_beside,
@@ -15,12 +15,12 @@ from navlin.index.cores import (
     remove_replaced,
     replace_by_beside,
 )
-from navlin.index.fields import RUNS
-from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
-from navlin.index.schema import VERSION, UnusableIndex, require_known
-from navlin.index.schema_upgrade import Report, copy_index
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.admin.schema import VERSION, UnusableIndex, require_known
+from navlin.index.admin.schema_upgrade import Report, copy_index
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 

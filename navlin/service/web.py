@@ -29,9 +29,9 @@ from navlin.api.openlineage import EventDoor
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
-from navlin.index.read_files import read_to_end
-from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
-from navlin.index.sources import known_sources
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.read_files import read_to_end
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.service.configuration import Configuration
 from navlin.service.connections import BoundedProtocol, Connections, Loop, OnceAMinute, most_connections
 from navlin.service.heartbeat import read_heartbeat

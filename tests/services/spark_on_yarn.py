@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from navlin.demo.hadoop import Hadoop
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.kerberos.client import Login
 
 REPOSITORY = Path(__file__).parents[2]

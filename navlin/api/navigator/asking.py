@@ -12,8 +12,8 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, parsed_query, search, search_pages
 from navlin.query.syntax import Parsed
