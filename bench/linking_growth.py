@@ -30,7 +30,8 @@ from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import entity_envelope, relation_envelope
-from navlin.index.write.writing import WRITE_BATCH, Outcome, write
+from navlin.index.write.rewriting import WRITE_BATCH
+from navlin.index.write.writing import Outcome, write
 from navlin.model.batches import in_batches
 from navlin.model.identity import run_id
 from navlin.model.keys import (

@@ -50,7 +50,7 @@ def adopt_operations(linking: Linking) -> int:
                 _adopt(linking, awaited, shown[0])
                 adopted += 1
     if adopted:
-        graph.commit()
+        linking.changes.commit()
     return adopted
 
 
@@ -60,6 +60,6 @@ def _adopt(linking: Linking, awaited: StoredEntity, shown: StoredEntity) -> None
     relations = {each.id: each for each in linking.graph.relations(of=[awaited.id], fields=WHOLE)}
     for each in relations.values():
         at_other_end(linking.solr, each, awaited.id, shown, linking.now_ms)
-    linking.graph.remove_relations({each.id: each.version for each in relations.values()}, linking.stamp)
+    linking.changes.remove_relations({each.id: each.version for each in relations.values()}, linking.stamp)
     (now,) = linking.graph.entities_now([awaited.id], WHOLE).values()
-    linking.graph.remove_entities({awaited.id: now.version}, linking.stamp)
+    linking.changes.remove_entities({awaited.id: now.version}, linking.stamp)

@@ -113,7 +113,7 @@ def _leave(linking: Linking, ends: Mapping[tuple[str, str, str], LastRead]) -> N
     for path, entities in there.items():
         for entity in entities:
             note(entity.id, paths[path])
-    graph.change_entities(left, lambda each: each.with_last_read(left[each.id]))
+    linking.changes.change_entities(left, lambda each: each.with_last_read(left[each.id]))
     _leave_above(linking, {path: _beneath(read) for path, read in paths.items() if path not in there})
 
 
@@ -133,4 +133,4 @@ def _leave_above(linking: Linking, paths: Mapping[str, LastRead], but: Iterable[
             left[each.id] = left.get(each.id, LastRead()).or_later(paths[path])
     lost_ms = max((read.below_ms for path, read in paths.items() if path not in above), default=-1)
     remember_lost_reads(linking.solr, lost_ms + 1)
-    graph.change_entities(left, lambda each: each.with_last_read(left[each.id]))
+    linking.changes.change_entities(left, lambda each: each.with_last_read(left[each.id]))

@@ -117,6 +117,8 @@ def _flag(linking: Linking, doubles: Mapping[str, str]) -> int:
     ids = sorted({*doubles, *operations, *(each.id for each in parts)})
     as_of = {each.id: each.as_of_ms for each in graph.entities(_LIVE_ENTITY, ids=ids, fields=EXECUTED)}
     relations = {each.id: each.as_of_ms for each in graph.relations(_LIVE, of=sorted(as_of))}
-    changed = graph.flag_entities(as_of, linking.stamp) + graph.flag_relations(relations, linking.stamp)
-    graph.commit()
+    changed = linking.changes.flag_entities(as_of, linking.stamp) + linking.changes.flag_relations(
+        relations, linking.stamp
+    )
+    linking.changes.commit()
     return changed

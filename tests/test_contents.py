@@ -17,8 +17,10 @@ from navlin.index.solr.solr import Solr
 from navlin.index.usage.contents import Content, contents_at
 from navlin.index.usage.readers import Place
 from navlin.index.write.documents import entity_envelope
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.index.write.renames import read_moved
-from navlin.index.write.writing import Outcome, flag_deleted, outcome_of, rewrite, write
+from navlin.index.write.rewriting import flag_deleted, rewrite
+from navlin.index.write.writing import Outcome, outcome_of, write
 from navlin.model.keys import path_key
 from navlin.model.records import Entity
 from navlin.model.source import HDFS, Source, source_id
@@ -101,8 +103,8 @@ def test_content_sums_and_the_last_read_move_with_a_rename(
     directory: Directory,
 ) -> None:
     directory.read(**IMAGE)
-    graph, identity = Graph(directory.solr), directory.key.identity
-    graph.change_entities([identity], lambda each: each.with_last_read(LastRead(5_000, "bob", 6_000)))
+    changes, identity = GraphChanges(directory.solr), directory.key.identity
+    changes.change_entities([identity], lambda each: each.with_last_read(LastRead(5_000, "bob", 6_000)))
     moved = read_moved(directory.solr, directory.place.source_id, "run", [("/kept", "/new")])
     taken = StoredEntity.of({"identity": "new", **moved.words["/new"]})
     assert taken.last_read == LastRead(5_000, "bob", 6_000)

@@ -26,6 +26,7 @@ from navlin.index.journal.runs import RunRecord, Status, save_run
 from navlin.index.schema.fields import RUNS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.identity import run_id
 from navlin.model.keys import Key, RelationType
 from navlin.model.source import HIVE, Source, source_id
@@ -194,7 +195,7 @@ def test_a_document_written_since_is_not_removed(world: World) -> None:
     versions = {table.identity: graph.entities_now([table.identity], WHOLE)[table.identity].version}
     world.put(world.hive, world.entity(table, {"owner": "alice"}))
 
-    assert graph.remove_entities(versions, Stamp("run##1", NOW_MS)) == {table.identity}
+    assert GraphChanges(world.solr).remove_entities(versions, Stamp("run##1", NOW_MS)) == {table.identity}
     assert graph.present_now([table.identity]) == {table.identity}
 
 

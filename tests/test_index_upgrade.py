@@ -27,7 +27,7 @@ from navlin.index.admin.cores import CONFIGSET, CORES, NotCreated, create
 from navlin.index.admin.name_filling import fill_names, names_filled
 from navlin.index.admin.schema import VERSION, Schema, UnusableIndex, save_schema, schema_of
 from navlin.index.admin.schema_steps import UPGRADES, upgraded
-from navlin.index.people.inheritance import is_computed
+from navlin.index.journal.inheritance_due import is_computed
 from navlin.index.schema.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr, SolrError
 from navlin.query.answer import Direction

@@ -106,7 +106,7 @@ def _exit_code(error: Exception) -> Exit | None:
     from navlin.index.admin.cores import NotCreated
     from navlin.index.admin.schema import UnusableIndex
     from navlin.index.solr.solr import SolrError
-    from navlin.index.write.writing import TooManyConflicts
+    from navlin.index.write.rewriting import TooManyConflicts
     from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
     from navlin.solr_server.embedded import NoSolr, StateInUse

@@ -21,7 +21,7 @@ from navlin.index.graph.entity import readable_name
 from navlin.index.people.editing import Author, Decide, Editable, edit_entities, show_edits
 from navlin.index.schema.fields import ELEMENTS, SOURCE_WORDS, is_user_field
 from navlin.index.solr.solr import Refused, Solr
-from navlin.index.write.writing import WRITE_BATCH
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 _CLAUSES: Final = 500

@@ -14,7 +14,7 @@ from navlin.index.journal.edits import Edit
 from navlin.index.people.editing import Author, Edited, edit_entities, show_edits
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Refused, Solr
-from navlin.index.write.writing import WRITE_BATCH
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 

@@ -16,7 +16,7 @@ from navlin.index.people.editing import Author
 from navlin.index.people.managed_properties import Kind, Registered, registered, save_models
 from navlin.index.schema.fields import MANAGED, solr_date
 from navlin.index.solr.solr import Solr
-from navlin.index.write.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 
 PATTERN_CHARS: Final = 1_000
 NAME_CHARS: Final = 120

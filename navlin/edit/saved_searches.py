@@ -21,7 +21,7 @@ from navlin.index.people.saved_searches import (
     write_saved_search,
 )
 from navlin.index.solr.solr import Solr
-from navlin.index.write.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 from navlin.model.refusal import Refusal
 
 MOST: Final = 500

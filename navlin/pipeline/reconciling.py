@@ -26,7 +26,8 @@ from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.index.write.documents import Document
 from navlin.index.write.moved_executions import follow_operations
 from navlin.index.write.renames import Moved
-from navlin.index.write.writing import WRITE_BATCH, Outcome, outcome_of, write
+from navlin.index.write.rewriting import WRITE_BATCH
+from navlin.index.write.writing import Outcome, outcome_of, write
 from navlin.model.batches import in_batches
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from linker import link
 from linker.flag_deletions import flag_relations
 from linker.linking import Linking
-from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import NO_TREE
 from navlin.index.graph.sources import KnownSource
 from navlin.index.graph.state import Held, held_below
@@ -31,6 +30,7 @@ from navlin.index.journal.runs import (
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.batches import in_batches
 from navlin.model.source import HDFS
 from navlin.model.tree import ROOT, contains, tree_path
@@ -95,13 +95,13 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
             # The reads that the source recorded are lost with it. So for a period that begins before now, no entity may
             # count as unused.
             remember_lost_reads(solr, stamp.now_ms)
-        graph, elements, flagged = Graph(solr), dict(forgetting.elements), 0
+        changes, elements, flagged = GraphChanges(solr), dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:
             elements[source.id] = stamp.now_ms
-        for flag, gone in ((Graph.flag_entities, elements), (flag_relations, forgetting.relations)):
+        for flag, gone in ((GraphChanges.flag_entities, elements), (flag_relations, forgetting.relations)):
             for batch in in_batches(iter(gone), BATCH):
                 held.check()
-                flagged += flag(graph, {identity: gone[identity] for identity in batch}, stamp)
+                flagged += flag(changes, {identity: gone[identity] for identity in batch}, stamp)
             solr.commit(ELEMENTS, soft=False)
             solr.commit(RELATIONS, soft=False)
         link(Linking(solr, stamp.now_ms, stamp.run_id, run_ids))

@@ -21,26 +21,28 @@ from navlin.index.graph.entity import WORDS, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import WALKED
+from navlin.index.journal.inheritance_due import (
+    CARRYING,
+    Due,
+    count_due,
+    is_computed,
+    note_computed,
+    read_due,
+    remove_due,
+)
 from navlin.index.journal.leases import Leased, lease
 from navlin.index.people.inheritance import (
-    CARRYING,
     IDS_A_BATCH,
     NOTHING,
-    Due,
     Reached,
     StoredReach,
     any_reach,
     bearing_tags,
-    count_due,
     depending_on,
     ground_of,
     inheriting,
-    is_computed,
-    note_computed,
     origins,
     reached_among,
-    read_due,
-    remove_due,
     save_reaches,
     settle,
     stored_reaches,

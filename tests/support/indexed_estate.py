@@ -20,7 +20,8 @@ from navlin.index.write.documents import (
     relation_envelope,
     source_envelope,
 )
-from navlin.index.write.writing import flag_deleted, outcome_of, rewrite, write
+from navlin.index.write.rewriting import flag_deleted, rewrite
+from navlin.index.write.writing import outcome_of, write
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,

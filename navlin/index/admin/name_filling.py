@@ -14,7 +14,7 @@ from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.search.name_pieces import NAME_PIECES
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
-from navlin.index.write.writing import WRITE_BATCH, rewrite
+from navlin.index.write.rewriting import WRITE_BATCH, rewrite
 from navlin.model.batches import in_batches
 
 _STATE: Final = "names"

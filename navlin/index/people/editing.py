@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from navlin.index.graph.entity import changed, readable_name
 from navlin.index.journal.edits import Edit, FieldChange, note_edits, withdraw_edits
-from navlin.index.people.inheritance import note_due
+from navlin.index.journal.inheritance_due import note_due
 from navlin.index.schema.fields import EDITS, ELEMENTS, NOT_INHERITED, RELATIONS, RUNS, SOURCE_WORDS
 from navlin.index.solr.solr import Refused, Solr
-from navlin.index.write.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
+from navlin.index.write.rewriting import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
 from navlin.model.batches import in_batches
 from navlin.model.identity import SEPARATOR, run_id
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.graph import Graph, end_of
 from navlin.index.graph.relation import NO_TREE, End, StoredRelation, relation_fields
-from navlin.index.people.inheritance import CARRYING, note_due
+from navlin.index.journal.inheritance_due import CARRYING, note_due
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, is_user_field, solr_date, to_fields
 from navlin.index.schema.stored_form import PACKAGE, Document
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import granted_envelopes, source_envelope
-from navlin.index.write.writing import rewrite
+from navlin.index.write.rewriting import rewrite
 from navlin.model.identity import identify, relation_id, run_id
 from navlin.model.keys import EntityType, Key
 from navlin.model.source import Source

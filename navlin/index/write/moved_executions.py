@@ -11,6 +11,7 @@ from navlin.index.graph.relation import ENDS
 from navlin.index.schema.envelope import Envelope
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.index.write.writing import write_implied
 from navlin.model.keys import EntityType, RelationType
 
@@ -32,4 +33,4 @@ def follow_operations(solr: Solr, changed: Iterable[Envelope], stamp: Stamp) -> 
             stale[each.id] = each.version
     write_implied(solr, (each for identity, each in by_id.items() if identity not in right), stamp)
     if stale:
-        graph.remove_relations(stale, stamp)
+        GraphChanges(solr).remove_relations(stale, stamp)

@@ -26,7 +26,7 @@ from navlin.index.schema.fields import (
 )
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import Document
-from navlin.index.write.writing import rewrite
+from navlin.index.write.rewriting import rewrite
 from navlin.model.batches import in_batches
 from navlin.model.tree import ROOT, contains, upward
 

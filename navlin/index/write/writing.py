@@ -1,14 +1,10 @@
-"""Writes that lose no concurrent edits, because every write carries the `_version_` that was read.
-
-A document has several owners (`navlin.index.schema.fields`). A writer reads it, changes its own fields, and writes it back.
-After a concurrent write, Solr reports a conflict, and the document is read and changed again.
-"""
+"""Writes of extracted records, which keep the fields that others own (`navlin.index.schema.fields`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -27,15 +23,8 @@ from navlin.index.schema.fields import (
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import Document, implied_relation
-from navlin.model.batches import in_batches
-
-if TYPE_CHECKING:
-    from navlin.index.write.renames import Moved
-
-WRITE_BATCH = 1_000
-ATTEMPTS = 8
-"""Maximum number of attempts to read and write a document that other processes keep changing."""
-
+from navlin.index.write.renames import Moved
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 
 NO_MARKS: Mapping[str, Document] = {}
 
@@ -55,10 +44,6 @@ class Outcome(StrEnum):
     UNCLAIMED = "unclaimed"
     """To be written only if a relation names the entity, and no relation does."""
     REFUSED = "refused"
-
-
-class TooManyConflicts(Exception):
-    """The same documents kept changing during all attempts to write them."""
 
 
 def outcome_of(
@@ -157,39 +142,6 @@ def write(
 
 
 _WRITTEN = (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)
-
-
-def rewrite(
-    solr: Solr, core: str, ids: Iterable[str], change: Callable[[Document], Document | None]
-) -> Iterator[Document]:
-    """Read documents, let ``change`` alter each, and write them back; yield those that were written.
-
-    ``change`` returns the document to write (it may alter its argument), or None to leave it. It is called again after
-    a concurrent write. Absent ids are ignored.
-    """
-    for batch in in_batches(ids, WRITE_BATCH):
-        todo = batch
-        for _ in range(ATTEMPTS):
-            changed = [new for document in solr.get(core, todo) if (new := change(document)) is not None]
-            if not changed:
-                break
-            answer = solr.add_all(core, changed)
-            yield from (document for document in changed if document["identity"] not in answer.conflicts)
-            todo = answer.conflicts
-            if not todo:
-                break
-        else:
-            raise TooManyConflicts(
-                f"{len(todo)} documents of {core} kept changing during {ATTEMPTS} attempts"
-            )
-
-
-def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:
-    """Flag a document deleted as of a time, for `rewrite`. Return None if the document is already flagged, or newer."""
-    if document.get("deleted") or stamp.counted(int(document.get("asOf", 0))) > as_of_ms:
-        return None
-    document.update(deleted=True, deleteTime=stamp.now_ms, asOf=as_of_ms, extractorRunId=stamp.run_id)
-    return document
 
 
 def _overtaken(envelope: Envelope, before: Document, stamp: Stamp) -> bool:
