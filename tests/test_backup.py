@@ -30,8 +30,8 @@ from navlin.index.admin.schema import VERSION, configset, save_schema
 from navlin.index.admin.snapshots import ORDER, TooBusy, snapshots
 from navlin.index.schema.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr
-from navlin.service.backup import back_up, restore
-from navlin.service.backup_file import (
+from navlin.service.maintenance.backup import back_up, restore
+from navlin.service.maintenance.backup_file import (
     DamagedBackup,
     Header,
     NewerBackup,
@@ -39,7 +39,7 @@ from navlin.service.backup_file import (
     unpack_backup,
     write_backup,
 )
-from navlin.service.opening import open_index
+from navlin.service.maintenance.opening import open_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, running_solr
 from tests.support import old_index
@@ -346,7 +346,7 @@ def test_a_killed_backup_keeps_the_old_file_and_the_next_removes_its_snapshots(
     fill(private_solr, 0, 10)
     program = (
         "import sys, time; from pathlib import Path; from navlin.index.solr.solr import Solr\n"
-        "from navlin.service import backup; from navlin.solr_server.embedded import running_solr\n"
+        "from navlin.service.maintenance import backup; from navlin.solr_server.embedded import running_solr\n"
         "def hang(*_): print('taken', flush=True); time.sleep(600)\n"
         "backup.write_backup = hang\n"
         "state, file = map(Path, sys.argv[1:])\n"

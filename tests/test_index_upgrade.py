@@ -34,10 +34,10 @@ from navlin.query.answer import Direction
 from navlin.query.finding import find_for_people
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
-from navlin.service import opening
 from navlin.service.inheriting import keep_inherited
-from navlin.service.opening import open_index
-from navlin.service.upgrading import upgrade_index
+from navlin.service.maintenance import opening
+from navlin.service.maintenance.opening import open_index
+from navlin.service.maintenance.upgrading import upgrade_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import solr_cloud

@@ -18,8 +18,8 @@ from navlin.index.write.documents import granted_envelopes, source_envelope
 from navlin.index.write.writing import Outcome, write
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, source_id
-from navlin.service.configuration import read_configuration
 from navlin.service.loader import ConfiguredSources, SharedIdentity, load, load_extractors
+from navlin.service.settings.configuration import read_configuration
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = "loader"

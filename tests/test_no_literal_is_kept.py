@@ -29,8 +29,8 @@ from navlin.model.redaction.literals import without_literals
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.masking_literals import without_literals_in
 from navlin.pipeline.run import Pipeline
-from navlin.service.configuration import read_configuration
 from navlin.service.loader import load, load_extractors
+from navlin.service.settings.configuration import read_configuration
 from tests import test_hive_events, test_impala_events, test_spark_lineage_events
 from tests.services.rest import JobHistory, ResourceManager
 from tests.support import openlineage, spark_logs, yarn_rounds

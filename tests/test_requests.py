@@ -26,7 +26,7 @@ from navlin.index.journal.requests import (
 )
 from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
-from navlin.service.requests import Refused, Requests, Step, Stopped
+from navlin.service.daemon.requests import Refused, Requests, Step, Stopped
 
 SOON_S = 60.0
 NOW_MS = 1_800_000_000_000

@@ -12,7 +12,7 @@ from navlin.index.admin.schema import UnusableIndex
 from navlin.index.admin.schema_fields import Fields, differences, fields_of, shipped_fields
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.solr.solr import Solr
-from navlin.service.opening import open_index
+from navlin.service.maintenance.opening import open_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
 

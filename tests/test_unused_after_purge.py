@@ -30,7 +30,7 @@ from navlin.model.keys import (
 from navlin.model.records import Reject
 from navlin.model.source import Source
 from navlin.query.unused import Question, Verdict
-from navlin.service.forget import forget, to_forget
+from navlin.service.maintenance.forget import forget, to_forget
 from tests.support.query_estate import HDFS, HIVE, IMPALA, SPARK
 from tests.support.solr_proxy import Call, SolrProxy
 from tests.test_cli import configuration, run

@@ -38,7 +38,7 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     from navlin.index.journal.leases import Leased
     from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
-    from navlin.service.backup import back_up
+    from navlin.service.maintenance.backup import back_up
     from navlin.service.solr import reachable_solr
 
     configuration = invocation.configuration_without_sources()

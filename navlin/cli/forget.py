@@ -28,7 +28,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
     from navlin.index.graph.sources import known_sources
     from navlin.index.journal.leases import Leased, LeaseLost
     from navlin.model.plurals import counted
-    from navlin.service.forget import forget, to_forget, tree_place
+    from navlin.service.maintenance.forget import forget, to_forget, tree_place
 
     configuration = invocation.configuration()
     with invocation.solr(configuration) as solr:

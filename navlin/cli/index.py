@@ -64,7 +64,7 @@ def _archive_spark(state_directory: Path) -> None:
 def _embedded(invocation: Invocation) -> Sequence[str]:
     from navlin.index.admin.cores import CORES
     from navlin.index.solr.solr import Solr
-    from navlin.service.opening import open_index
+    from navlin.service.maintenance.opening import open_index
     from navlin.service.solr import jars_directory, reachable_solr
     from navlin.solr_server import jars
 
@@ -95,9 +95,9 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     """
     from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
-    from navlin.service.opening import open_index
+    from navlin.service.maintenance.opening import open_index
+    from navlin.service.maintenance.upgrading import upgrade_index
     from navlin.service.solr import reachable_solr
-    from navlin.service.upgrading import upgrade_index
 
     configuration = invocation.configuration()
     settings = configuration.solr

@@ -18,8 +18,8 @@ from navlin.cli.terminal import say
 if TYPE_CHECKING:
     from navlin.index.people.editing import Author
     from navlin.index.solr.solr import Solr
-    from navlin.service.configuration import Configuration
     from navlin.service.loader import ConfiguredSources, Loaded
+    from navlin.service.settings.configuration import Configuration
 
 
 class Exit(IntEnum):
@@ -60,15 +60,15 @@ class Invocation:
 
     def configuration(self) -> Configuration:
         """Read the configuration; raises `BadConfiguration`."""
-        from navlin.service.configuration import read_configuration
         from navlin.service.loader import load_extractors
+        from navlin.service.settings.configuration import read_configuration
 
         return _for_its_owner(read_configuration(self.file, load_extractors(), self.environment))
 
     def configuration_without_sources(self) -> Configuration:
         """Read the configuration without the sources. This is enough to query the index, and loads no extractor. Raises
         `BadConfiguration`."""
-        from navlin.service.configuration import read_configuration
+        from navlin.service.settings.configuration import read_configuration
 
         return _for_its_owner(read_configuration(self.file, None, self.environment))
 
@@ -83,7 +83,7 @@ class Invocation:
         """
         from navlin.index.solr.solr import Solr
         from navlin.service.library_logs import warnings_on_stderr
-        from navlin.service.opening import open_index
+        from navlin.service.maintenance.opening import open_index
         from navlin.service.solr import reachable_solr
 
         warnings_on_stderr()
@@ -147,7 +147,7 @@ def source_named(sources: ConfiguredSources, name: str) -> Loaded:
 
 def unknown(kind: str, name: str, known: list[str]) -> Failure:
     """Return the failure for an unknown name. The message lists similar names and the known ones."""
-    from navlin.service.typed import suggest
+    from navlin.service.settings.typed import suggest
 
     there = f" (there are: {', '.join(known)})" if known else " (there are none)"
     return Failure(f'there is no {kind} "{name}"{suggest(name, known)}{there}', Exit.NOTHING)

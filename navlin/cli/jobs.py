@@ -14,7 +14,7 @@ from navlin.questions.declare.question import Asked, Question
 
 if TYPE_CHECKING:
     from navlin.index.solr.solr import Solr
-    from navlin.service.configuration import Configuration
+    from navlin.service.settings.configuration import Configuration
 
 
 class JobCommand(QuestionCommand):

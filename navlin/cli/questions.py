@@ -23,7 +23,7 @@ from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question,
 
 if TYPE_CHECKING:
     from navlin.index.solr.solr import Solr
-    from navlin.service.configuration import Configuration
+    from navlin.service.settings.configuration import Configuration
 
 TOLD_EVERY_S: Final = 1.0
 Pairs = Sequence[tuple[str, str]]

@@ -37,8 +37,8 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
     from navlin.index.admin.cores import NotCreated
     from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
-    from navlin.service.backup import IndexInUse, IndexThere, restore
-    from navlin.service.backup_file import DamagedBackup, NewerBackup
+    from navlin.service.maintenance.backup import IndexInUse, IndexThere, restore
+    from navlin.service.maintenance.backup_file import DamagedBackup, NewerBackup
     from navlin.service.solr import external_address
     from navlin.shipped import CONF
 

@@ -28,7 +28,7 @@ def command(invocation: Invocation) -> None:
     from navlin.index.solr.solr import SolrError
     from navlin.java import NoJava
     from navlin.pipeline.spark_jvm import NoSpark
-    from navlin.service.daemon import Daemon, SparkDied
+    from navlin.service.daemon.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
     from navlin.service.logs import configure_logs
     from navlin.solr_server.embedded import NoSolr, StateInUse

@@ -19,9 +19,9 @@ from navlin.index.journal.removals import newest_run
 from navlin.index.journal.runs import RunRecord, Status, last_run
 from navlin.index.solr.solr import Solr
 from navlin.service.disk_space import Space, space
-from navlin.service.export_settings import ExportSettings
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
+from navlin.service.settings.export_settings import ExportSettings
 from navlin.service.web_address import web_addresses
 
 PURGE: Final = "purge"

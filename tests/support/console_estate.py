@@ -28,8 +28,8 @@ from navlin.model.records import Position, Reject
 from navlin.pipeline.guard import HighWater
 from navlin.pipeline.missing import Remembered
 from navlin.service import jobs
+from navlin.service.daemon.requests import Requests
 from navlin.service.heartbeat import Heartbeat, LastRun, save_heartbeat
-from navlin.service.requests import Requests
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
 from tests.support.web import Web, running_web
 

@@ -26,9 +26,9 @@ from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HIVE, IMPALA, SPARK, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
-from navlin.service.configuration import read_configuration
-from navlin.service.forget import forget, to_forget
 from navlin.service.loader import load, load_extractors
+from navlin.service.maintenance.forget import forget, to_forget
+from navlin.service.settings.configuration import read_configuration
 from tests.services.frozen import IN_ORDER, NOW_MS, FrozenEstate
 from tests.support.pipeline_estate import SmallEstate
 

@@ -14,8 +14,8 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from navlin.pipeline.wall_clock import WallClock
-from navlin.service.due_time import DueTime
-from navlin.service.time_of_day import next_s
+from navlin.service.daemon.due_time import DueTime
+from navlin.service.settings.time_of_day import next_s
 
 AT_ONCE = 200
 """Maximum number of sources that run at the same time. Threads are created when needed; a source has at most one."""

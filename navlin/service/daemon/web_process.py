@@ -13,9 +13,9 @@ from typing import Final
 
 import structlog
 
-from navlin.service.configuration import Configuration
-from navlin.service.listening import Listening, NoPort, listen
-from navlin.service.web_settings import WebSettings
+from navlin.service.daemon.listening import Listening, NoPort, listen
+from navlin.service.settings.configuration import Configuration
+from navlin.service.settings.web_settings import WebSettings
 
 log = structlog.stdlib.get_logger(__name__)
 

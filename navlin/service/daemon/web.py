@@ -32,15 +32,21 @@ from navlin.console.frame import BrowserPages
 from navlin.index.graph.sources import known_sources
 from navlin.index.journal.read_files import read_to_end
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
-from navlin.service.configuration import Configuration
-from navlin.service.connections import BoundedProtocol, Connections, Loop, OnceAMinute, most_connections
+from navlin.service.daemon.connections import (
+    BoundedProtocol,
+    Connections,
+    Loop,
+    OnceAMinute,
+    most_connections,
+)
+from navlin.service.daemon.listening import WAITING, Listening
 from navlin.service.heartbeat import read_heartbeat
-from navlin.service.listening import WAITING, Listening
 from navlin.service.loader import load
+from navlin.service.settings.configuration import Configuration
+from navlin.service.settings.web_settings import WebSettings
 from navlin.service.solr import external_address
 from navlin.service.status import status
 from navlin.service.web_address import save_web_address
-from navlin.service.web_settings import WebSettings
 from navlin.solr_server.embedded import running_solr
 
 log = structlog.stdlib.get_logger(__name__)

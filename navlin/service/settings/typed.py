@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from navlin.service.toml_positions import KeyPath
+from navlin.service.settings.toml_positions import KeyPath
 
 Complain = Callable[[KeyPath, str], None]
 """Callback for one problem: the path of the key, and a sentence with which a user can fix it."""

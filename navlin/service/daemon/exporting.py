@@ -22,7 +22,7 @@ from navlin.index.journal.export_positions import load_export, note_failure
 from navlin.index.journal.leases import Leased, LeaseLost
 from navlin.index.journal.removals import newest_run
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError
-from navlin.service.export_settings import ExportSettings
+from navlin.service.settings.export_settings import ExportSettings
 
 log = structlog.stdlib.get_logger(__name__)
 

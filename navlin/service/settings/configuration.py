@@ -1,7 +1,7 @@
 """The configuration: one TOML file, which is read and checked completely before anything starts.
 
 All problems in the file are reported at once, each with its line. The fields of an extractor define its settings
-(`navlin.service.typed`). The file never contains secrets, only the names of files or ``${VARIABLES}`` of the
+(`navlin.service.settings.typed`). The file never contains secrets, only the names of files or ``${VARIABLES}`` of the
 environment.
 """
 
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
-from navlin.service.ldap_settings import LdapSettings
-from navlin.service.toml_positions import KeyPath, line_of, syntax_error
-from navlin.service.typed import Complain, build, expand, suggest
-from navlin.service.web_settings import WebSettings
+from navlin.service.settings.ldap_settings import LdapSettings
+from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
+from navlin.service.settings.typed import Complain, build, expand, suggest
+from navlin.service.settings.web_settings import WebSettings
 
 if TYPE_CHECKING:
-    from navlin.service.export_settings import ExportSettings
+    from navlin.service.settings.export_settings import ExportSettings
 
 PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 
@@ -346,7 +346,7 @@ def _exports(tables: Any, file: Path, complain: Complain) -> tuple[ExportSetting
     if not tables:
         # Return early, because reading exports imports modules that most commands do not need.
         return ()
-    from navlin.service.export_settings import read_exports
+    from navlin.service.settings.export_settings import read_exports
 
     return read_exports(tables, file.absolute().parent, complain)
 

@@ -32,23 +32,23 @@ from navlin.pipeline.run import Pipeline
 from navlin.pipeline.wall_clock import WallClock
 from navlin.pipeline.warming import warm_up
 from navlin.service import jobs
-from navlin.service.configuration import BadConfiguration, Configuration
+from navlin.service.daemon.exporting import Exporting
+from navlin.service.daemon.notify import Systemd
+from navlin.service.daemon.requests import Refused, Requests, Step, Stopped
+from navlin.service.daemon.schedule import Schedule
+from navlin.service.daemon.solr_watch import SolrWatch
+from navlin.service.daemon.watching import Watching
+from navlin.service.daemon.web_process import WebProcess
 from navlin.service.disk_space import DiskWatch
-from navlin.service.exporting import Exporting
 from navlin.service.heartbeat import Heartbeat, LastRun, remove_heartbeat, save_heartbeat
 from navlin.service.inheriting import Inheriting
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
-from navlin.service.notify import Systemd
-from navlin.service.opening import open_index
-from navlin.service.purging import Purging
-from navlin.service.requests import Refused, Requests, Step, Stopped
-from navlin.service.schedule import Schedule
+from navlin.service.maintenance.opening import open_index
+from navlin.service.maintenance.purging import Purging
+from navlin.service.settings.configuration import BadConfiguration, Configuration
 from navlin.service.solr import embedded_solr, external_address
-from navlin.service.solr_watch import SolrWatch
 from navlin.service.spark_session import ArchiveProcess, LazySparkSession
-from navlin.service.watching import Watching
-from navlin.service.web_process import WebProcess
 from navlin.solr_server.embedded import EmbeddedSolr
 
 log = structlog.stdlib.get_logger(__name__)

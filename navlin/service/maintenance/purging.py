@@ -21,8 +21,8 @@ from navlin.index.journal.purges import (
 from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.pipeline.failing import in_words
 from navlin.service import jobs
-from navlin.service.configuration import PurgeSettings
-from navlin.service.time_of_day import last_s
+from navlin.service.settings.configuration import PurgeSettings
+from navlin.service.settings.time_of_day import last_s
 
 DAY_MS: Final = 86_400_000
 

@@ -20,7 +20,7 @@ from navlin.index.admin.cores import CORES
 from navlin.index.admin.schema import VERSION, Schema, schema_of, version_of_cores
 from navlin.index.admin.snapshots import snapshots
 from navlin.index.solr.solr import Solr
-from navlin.service.backup_file import (
+from navlin.service.maintenance.backup_file import (
     DamagedBackup,
     Header,
     NewerBackup,

@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from navlin.service.web_settings import WebSettings
+from navlin.service.settings.web_settings import WebSettings
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -1,7 +1,7 @@
 """Opens an index. An index of an older version is upgraded if that takes only seconds; an index of a newer version is
 refused.
 
-Every command uses this module, so it imports little. The upgrade itself is in `navlin.service.upgrading`.
+Every command uses this module, so it imports little. The upgrade itself is in `navlin.service.maintenance.upgrading`.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ def _bring_up_to_date(solr: Solr, server: EmbeddedSolr | None) -> None:
         raise UnusableIndex(
             reason + f"run `navlin index upgrade` ({documents:,} documents, some {minutes} min)"
         )
-    from navlin.service.upgrading import upgrade_index
+    from navlin.service.maintenance.upgrading import upgrade_index
 
     upgrade_index(solr, server)

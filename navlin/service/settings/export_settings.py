@@ -14,8 +14,8 @@ from navlin.export.writing import Question
 from navlin.kerberos.client import Login
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
-from navlin.service.toml_positions import KeyPath
-from navlin.service.typed import Complain, build, suggest
+from navlin.service.settings.toml_positions import KeyPath
+from navlin.service.settings.typed import Complain, build, suggest
 
 
 @dataclass(frozen=True, slots=True)
