@@ -14,7 +14,6 @@ from collections import defaultdict
 from linker.linking import Linking
 from navlin.index.graph.entity import VIEW, StoredEntity
 from navlin.index.graph.filters import EntityFilter
-from navlin.index.graph.operation_texts import same_text
 from navlin.index.graph.relation import WHOLE
 from navlin.index.graph.sources import known_sources
 from navlin.index.people.user_entities import adopt_words, at_other_end
@@ -45,7 +44,7 @@ def adopt_operations(linking: Linking) -> int:
         others = sorted(set(alike[named.type, named.cluster]) - {named.id})
         sources = [*([named.id] if named.id in arrived else []), *others]
         if sources:
-            shown = [each for each in same_text(graph, sources, awaited.text) if not each.granted]
+            shown = [each for each in graph.operations_of_text(awaited.text, sources) if not each.granted]
             if shown:
                 _adopt(linking, awaited, shown[0])
                 adopted += 1

@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from linker import link
 from linker.linking import Linking
 from navlin.index.graph.state import Held, count_held, held_below, look_up
-from navlin.index.journal.idle_runs import NOTED_EVERY_MS, note_idle
 from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.journal.purges import purged_before_ms
+from navlin.index.journal.readings import NOTED_EVERY_MS, note_idle
 from navlin.index.journal.rejects import save_rejects
 from navlin.index.journal.run_counts import RunCounts
 from navlin.index.journal.runs import (

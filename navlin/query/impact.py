@@ -20,7 +20,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
 from navlin.query.bounds import FOLLOWED
-from navlin.query.fold import CONTAINED
+from navlin.query.columns import CONTAINED
 from navlin.query.lineage import lineage
 from navlin.query.options import MAX_FAN_OUT, Options
 from navlin.query.statement_names import statement_names

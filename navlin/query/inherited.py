@@ -19,8 +19,7 @@ import orjson
 
 from navlin.index.graph.entity import OWNED, WORDS, StoredEntity
 from navlin.index.graph.graph import Graph
-from navlin.index.people.annotated import worded
-from navlin.index.people.inheritance import reaching
+from navlin.index.people.inheritance import reaching, worded
 from navlin.index.schema.fields import USER_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.search.query_fields import field_names
 from navlin.index.search.searching import MOST_S

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph
-from navlin.index.people.annotated import with_property
+from navlin.index.people.inheritance import with_property
 from navlin.index.schema.fields import NOT_INHERITED
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType

@@ -27,6 +27,7 @@ from navlin.model.keys import RelationType
 IDS_A_QUERY: Final = 1_000
 CLAUSES_A_QUERY: Final = 200
 TEXT_CHARS: Final = 1_000
+OPERATIONS_OF_TEXT: Final = 100
 ANY_ENTITY: Final = EntityFilter()
 ANY_RELATION: Final = RelationFilter()
 
@@ -137,14 +138,18 @@ class Graph:
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
 
-    def operations_of_text(self, text: str, source_id: str, rows: int) -> list[StoredEntity]:
-        """Return the operations of a source that may have this text, with their texts."""
-        where = EntityFilter(("OPERATION",))
-        # The beginning of the text is selective enough; the caller compares the whole text.
+    def operations_of_text(self, text: str, sources: Sequence[str]) -> list[StoredEntity]:
+        """Return the operations with this text (redacted; whitespace is ignored) in the sources with these ids. They
+        are sorted by source in the given order, then by id; those that no source has reported come last."""
+        found: list[StoredEntity] = []
+        # The beginning of the text is selective enough; the whole text is compared below.
         query = f"queryText:{q.phrase(' '.join(text[:TEXT_CHARS].split()))}"
-        filters = (*where.filters(), q.term("sourceId", source_id))
-        params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": rows}
-        return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
+        for source_id in sources:
+            filters = (*EntityFilter(("OPERATION",)).filters(), q.term("sourceId", source_id))
+            params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": OPERATIONS_OF_TEXT}
+            found += map(StoredEntity.of, self._documents(ELEMENTS, params))
+        same = [each for each in found if each.text.split() == text.split()]
+        return sorted(same, key=lambda each: (each.granted, sources.index(each.source_id), each.id))
 
     def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
         """Return the subset of ``names``, which are table names, that occur in the text of a matching operation."""

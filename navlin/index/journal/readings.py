@@ -8,7 +8,6 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.graph.sources import KnownSource, known_sources
-from navlin.index.journal.idle_runs import idle_ms
 from navlin.index.journal.overview import held_run
 from navlin.index.journal.runs import Status, last_run
 from navlin.index.schema.fields import RUNS, date_ms, solr_date
@@ -16,6 +15,8 @@ from navlin.index.solr.solr import Solr
 
 RUNS_LOOKED_AT: Final = 1_000
 """Maximum number of a source's runs that are searched for the last complete listing."""
+NOTED_EVERY_MS: Final = 3_600_000
+"""A poll that found nothing new writes nothing else, so its time is recorded once an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +92,19 @@ def _whole_ms(solr: Solr, source_id: str) -> int:
         if orjson.loads(run["body"])["counts"].get("complete_listings"):
             return date_ms(run["started"])
     return 0
+
+
+def note_idle(solr: Solr, source_id: str, at_ms: int) -> None:
+    """Record that a poll of a source at this time (epoch ms) found nothing new."""
+    document = {"identity": _idle_id(source_id), "kind": "idle", "sourceId": source_id}
+    solr.add_all(RUNS, [{**document, "started": solr_date(at_ms)}])
+
+
+def idle_ms(solr: Solr, source_id: str) -> int:
+    """Return the last recorded time of a poll without news, committed or not, epoch ms; 0 if there is none."""
+    found = solr.get(RUNS, [_idle_id(source_id)], "started")
+    return max((date_ms(each["started"]) for each in found), default=0)
+
+
+def _idle_id(source_id: str) -> str:
+    return f"idle:{source_id}"
