@@ -59,7 +59,7 @@ def count_envelopes(prepared: Prepared, part: ImagePart) -> int:
     from extractors.hdfs.image_reading import read_image_part
     from extractors.hdfs.reading import Reading
     from extractors.hdfs.splits import PartSplit
-    from navlin.index.listing import listing_envelopes
+    from navlin.index.write.listing import listing_envelopes
     from navlin.model.records import Listing
     from navlin.model.source import HDFS, Source, source_id
 

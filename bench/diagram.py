@@ -23,7 +23,7 @@ from rich.table import Table
 from bench._machine import load_of_machine
 from bench.latency import percentile
 from bench.lineage_walk import own_solr
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from tests.support.chromium import Chromium, started_chromium
 from tests.support.query_estate import World

@@ -29,9 +29,9 @@ from bench.whole_result import most_mib
 from navlin.export.choosing import Selection
 from navlin.export.target import targets
 from navlin.export.writing import Positions, Question, write_file
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.model.identity import run_id
 from navlin.model.keys import Key, column_key, operation_key, sub_operation_key, table_key
 

@@ -30,7 +30,7 @@ from rich.table import Table as Shown
 
 from bench._machine import load_of_machine
 from extractors.hdfs import Hdfs
-from navlin.index.cores import CORES
+from navlin.index.admin.cores import CORES
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HDFS, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline

@@ -28,12 +28,12 @@ from rich.table import Table
 from bench._machine import load_of_machine
 from bench.linking_growth import commit, put
 from navlin.demo.hadoop import Hadoop
-from navlin.index.cores import CORES
-from navlin.index.documents import entity_envelope
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
+from navlin.index.admin.cores import CORES
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import entity_envelope
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity

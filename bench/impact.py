@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.lineage_walk import ENGINE, all_tables, entity, fill, flow, own_solr, percentile, put
-from navlin.index.fields import ELEMENTS, RELATIONS, solr_date
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import execution_key, operation_key
 from navlin.query.answer import Direction
 from navlin.query.impact import impact

@@ -29,11 +29,11 @@ from rich.table import Table as Shown
 
 from bench._machine import load_of_machine
 from bench._made_sources import FILLINGS, Filling
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import RunRecord
-from navlin.index.solr import Solr
-from navlin.index.state import held_in_range
+from navlin.index.admin.cores import CORES
+from navlin.index.graph.state import held_in_range
+from navlin.index.journal.runs import RunRecord
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session

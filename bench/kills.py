@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._machine import load_of_machine
-from navlin.index.cores import CORES
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.solr.solr import Solr
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr

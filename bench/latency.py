@@ -28,11 +28,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._machine import load_of_machine
-from navlin.index.documents import entity_envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.writing import Outcome, write
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import entity_envelope
+from navlin.index.write.writing import Outcome, write
 from navlin.model.keys import Key, column_key, table_key
 from navlin.model.records import Entity
 from navlin.model.source import HIVE, Source, source_id

@@ -28,8 +28,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, column_key, operation_key, sub_operation_key, table_key
 from navlin.model.source import HIVE, IMPALA, Source, source_id
@@ -125,7 +125,7 @@ def own_solr(state: Path) -> Iterator[Solr]:
     """Start an embedded Solr with the code under test."""
     jars, cache = REPOSITORY / ".jars" / "solr", REPOSITORY / ".jars" / "solr-launcher"
     try:
-        from navlin.index.cores import CORES
+        from navlin.index.admin.cores import CORES
         from navlin.solr_server.embedded import EmbeddedSolr
 
         server: Any = EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=cache)

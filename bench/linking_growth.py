@@ -24,13 +24,14 @@ from rich.table import Table
 from bench._machine import load_of_machine
 from linker import link
 from linker.linking import Linking
-from navlin.index.cores import CORES
-from navlin.index.documents import entity_envelope, relation_envelope
-from navlin.index.envelope import Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.writing import WRITE_BATCH, Outcome, write
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.envelope import Envelope
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import entity_envelope, relation_envelope
+from navlin.index.write.rewriting import WRITE_BATCH
+from navlin.index.write.writing import Outcome, write
 from navlin.model.batches import in_batches
 from navlin.model.identity import run_id
 from navlin.model.keys import (

@@ -30,9 +30,9 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import identify
 from navlin.pipeline.session import end_session, start_session
 from navlin.shipped import CONF

@@ -30,10 +30,10 @@ from rich.table import Table
 from bench._machine import load_of_machine
 from bench.lineage_walk import TICKS_A_SECOND, percentile
 from navlin.console.search import COUNTED, RESULTS_A_PAGE
-from navlin.index.cores import CORES
-from navlin.index.documents import entity_envelope
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import entity_envelope
 from navlin.model.batches import in_batches
 from navlin.model.keys import (
     EntityType,

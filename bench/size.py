@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._made_sources import FILLINGS, Filling
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import end_session, start_session
 from navlin.shipped import CONF

@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.lineage_walk import HMS, entity, own_solr, percentile, put
-from navlin.index import solr_query as q
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr import solr_query as q
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import column_key, table_key
 from navlin.query.suggest import suggestions
 from tests.support.web import PASSWORD, Web, running_web

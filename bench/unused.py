@@ -22,9 +22,9 @@ from rich.table import Table
 
 from bench._machine import load_of_machine
 from bench.lineage_walk import ENGINE, HMS, entity, flow, own_solr, put
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
-from navlin.index.runs import RunRecord, Status, save_positions, save_run
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.journal.runs import RunRecord, Status, save_positions, save_run
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS, solr_date
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, column_key, execution_key, operation_key, path_key, table_key
 from navlin.model.records import Position

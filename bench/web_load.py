@@ -37,8 +37,8 @@ from bench.lineage_walk import all_tables, fill
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from tests.support.served_daemon import record
 
 PASSWORD: Final = "a password of the bench"

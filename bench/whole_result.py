@@ -20,7 +20,7 @@ from bench._machine import load_of_machine
 from bench.lineage_walk import own_solr
 from bench.suggestions import fill
 from navlin.api.own import ROOT
-from navlin.index.fields import ELEMENTS
+from navlin.index.schema.fields import ELEMENTS
 from tests.support.web import PASSWORD, Web, running_web
 
 

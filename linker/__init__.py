@@ -13,7 +13,7 @@ from linker.linking import Linking
 from linker.prefer_engines import prefer_engines
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
-from navlin.index.inheritance import note_due
+from navlin.index.journal.inheritance_due import note_due
 
 Rule = Callable[[Linking], int]
 """A function that makes the changes that are due after the last commit. It returns the number of changed documents."""
@@ -37,6 +37,6 @@ def link(linking: Linking) -> dict[str, int]:
     for rule in RULES:
         changed[rule.__name__] = rule(linking)
         if changed[rule.__name__]:
-            linking.graph.commit(entities=False)
+            linking.changes.commit(entities=False)
     note_due(linking.solr, runs=linking.runs, everything=linking.everything)
     return changed

@@ -32,9 +32,9 @@ from linker.locations import (
     wanted_relations,
 )
 from linker.own_relations import replace_relations
-from navlin.index.filters import EntityFilter, IdRange, RelationFilter
-from navlin.index.relation import End, StoredRelation
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph.relation import End, StoredRelation
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 from navlin.model.batches import in_batches
 
 PATHS_A_BATCH = 500
@@ -67,7 +67,7 @@ def locate(linking: Linking, paths: Iterable[End]) -> int:
             changed += written
             if not again:
                 break
-            linking.graph.commit(entities=False)
+            linking.changes.commit(entities=False)
             todo = {identity: path for identity, path in todo.items() if identity in again}
         else:
             raise TooManyConflicts(

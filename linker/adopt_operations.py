@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from linker.linking import Linking
-from navlin.index.entity import VIEW, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.operation_texts import same_text
-from navlin.index.relation import WHOLE
-from navlin.index.sources import known_sources
-from navlin.index.user_entities import adopt_words, at_other_end
+from navlin.index.graph.entity import VIEW, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.relation import WHOLE
+from navlin.index.graph.sources import known_sources
+from navlin.index.people.user_entities import adopt_words, at_other_end
 
 _AWAITED = EntityFilter(("OPERATION",), awaited=True)
 
@@ -45,12 +44,12 @@ def adopt_operations(linking: Linking) -> int:
         others = sorted(set(alike[named.type, named.cluster]) - {named.id})
         sources = [*([named.id] if named.id in arrived else []), *others]
         if sources:
-            shown = [each for each in same_text(graph, sources, awaited.text) if not each.granted]
+            shown = [each for each in graph.operations_of_text(awaited.text, sources) if not each.granted]
             if shown:
                 _adopt(linking, awaited, shown[0])
                 adopted += 1
     if adopted:
-        graph.commit()
+        linking.changes.commit()
     return adopted
 
 
@@ -60,6 +59,6 @@ def _adopt(linking: Linking, awaited: StoredEntity, shown: StoredEntity) -> None
     relations = {each.id: each for each in linking.graph.relations(of=[awaited.id], fields=WHOLE)}
     for each in relations.values():
         at_other_end(linking.solr, each, awaited.id, shown, linking.now_ms)
-    linking.graph.remove_relations({each.id: each.version for each in relations.values()}, linking.stamp)
+    linking.changes.remove_relations({each.id: each.version for each in relations.values()}, linking.stamp)
     (now,) = linking.graph.entities_now([awaited.id], WHOLE).values()
-    linking.graph.remove_entities({awaited.id: now.version}, linking.stamp)
+    linking.changes.remove_entities({awaited.id: now.version}, linking.stamp)

@@ -15,13 +15,13 @@ from typing import Final
 from linker.linking import Linking
 from linker.locations import FLOWS
 from linker.purge_rules import parts_of
-from navlin.index.entity import CORE, LAST_READ, OPERATION_TYPES, PATH_TYPES, TABLE_TYPES, LastRead
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.last_reads import nearest_directories, paths_there
-from navlin.index.purges import remember_lost_reads
-from navlin.index.readers import metastores, same_table
-from navlin.index.relation import StoredRelation
+from navlin.index.graph.entity import CORE, LAST_READ, OPERATION_TYPES, PATH_TYPES, TABLE_TYPES, LastRead
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import StoredRelation
+from navlin.index.journal.purges import remember_lost_reads
+from navlin.index.usage.last_reads import nearest_directories, paths_there
+from navlin.index.usage.readers import metastores, same_table
 
 _READ_BY: Final = RelationFilter(types=FLOWS, deleted=False, ep2_types=("OPERATION", "SUB_OPERATION"))
 
@@ -113,7 +113,7 @@ def _leave(linking: Linking, ends: Mapping[tuple[str, str, str], LastRead]) -> N
     for path, entities in there.items():
         for entity in entities:
             note(entity.id, paths[path])
-    graph.change_entities(left, lambda each: each.with_last_read(left[each.id]))
+    linking.changes.change_entities(left, lambda each: each.with_last_read(left[each.id]))
     _leave_above(linking, {path: _beneath(read) for path, read in paths.items() if path not in there})
 
 
@@ -133,4 +133,4 @@ def _leave_above(linking: Linking, paths: Mapping[str, LastRead], but: Iterable[
             left[each.id] = left.get(each.id, LastRead()).or_later(paths[path])
     lost_ms = max((read.below_ms for path, read in paths.items() if path not in above), default=-1)
     remember_lost_reads(linking.solr, lost_ms + 1)
-    graph.change_entities(left, lambda each: each.with_last_read(left[each.id]))
+    linking.changes.change_entities(left, lambda each: each.with_last_read(left[each.id]))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from navlin.index.filters import IdRange, id_ranges
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.stamp import Stamp
+from navlin.index.graph.filters import IdRange, id_ranges
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrAddress
+from navlin.index.write.graph_changes import GraphChanges
 
 RangeTask = Callable[[IdRange], int]
 """A function that does a rule's work on one range and returns the number of changed documents. Picklable, because it
@@ -50,6 +51,10 @@ class Linking:
     @property
     def graph(self) -> Graph:
         return Graph(self.solr)
+
+    @property
+    def changes(self) -> GraphChanges:
+        return GraphChanges(self.solr)
 
     @property
     def stamp(self) -> Stamp:

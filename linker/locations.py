@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import BOTH, LINKER_TREE, End, Side, StoredRelation
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import BOTH, LINKER_TREE, End, Side, StoredRelation
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType, surely_of_table
 from navlin.model.tree import upward

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from linker.linking import Linking
 from linker.resolve_endpoints import reasons_of
-from navlin.index.relation import WHOLE, StoredRelation
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.relation import WHOLE, StoredRelation
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 Relations = Mapping[str, StoredRelation]
@@ -22,7 +22,7 @@ def replace_relations(linking: Linking, stored: Relations, wanted: Relations) ->
     """
     graph, stamp = linking.graph, linking.stamp
     surplus = {identity: stored[identity].version for identity in stored.keys() - wanted.keys()}
-    removed = len(surplus) - len(graph.remove_relations(surplus, stamp))
+    removed = len(surplus) - len(linking.changes.remove_relations(surplus, stamp))
     reasons = reasons_of(linking, wanted.values())
     due = [
         identity
@@ -34,7 +34,7 @@ def replace_relations(linking: Linking, stored: Relations, wanted: Relations) ->
     written = 0
     for batch in in_batches(due, WRITE_BATCH):
         now = graph.relations_now(batch, WHOLE)
-        outcome = graph.add_relations(
+        outcome = linking.changes.add_relations(
             wanted[each].in_place_of(now.get(each), stamp).linked(reasons[each], stamp) for each in batch
         )
         written += sum(outcome.values())

@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from linker.linking import Linking
 from linker.locations import FLOWS
-from navlin.index.entity import EXECUTED, StoredEntity
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import CLAUSES_A_QUERY
-from navlin.index.relation import ENDS
+from navlin.index.graph.entity import EXECUTED, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import CLAUSES_A_QUERY
+from navlin.index.graph.relation import ENDS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.model.source import SPARK
@@ -117,6 +117,8 @@ def _flag(linking: Linking, doubles: Mapping[str, str]) -> int:
     ids = sorted({*doubles, *operations, *(each.id for each in parts)})
     as_of = {each.id: each.as_of_ms for each in graph.entities(_LIVE_ENTITY, ids=ids, fields=EXECUTED)}
     relations = {each.id: each.as_of_ms for each in graph.relations(_LIVE, of=sorted(as_of))}
-    changed = graph.flag_entities(as_of, linking.stamp) + graph.flag_relations(relations, linking.stamp)
-    graph.commit()
+    changed = linking.changes.flag_entities(as_of, linking.stamp) + linking.changes.flag_relations(
+        relations, linking.stamp
+    )
+    linking.changes.commit()
     return changed

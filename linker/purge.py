@@ -17,22 +17,23 @@ from linker.linking import Linking
 from linker.purge_doubt import purge_doubt
 from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
-from navlin.index.entity import PURGE, StoredEntity
-from navlin.index.graph import Graph
-from navlin.index.holder import Holder, Lives, may_live
-from navlin.index.inheritance import note_due
-from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
-from navlin.index.purges import PURGE as LEASE
-from navlin.index.purges import (
+from navlin.index.graph.entity import PURGE, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.journal.holder import Holder, Lives, may_live
+from navlin.index.journal.inheritance_due import note_due
+from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
+from navlin.index.journal.purges import PURGE as LEASE
+from navlin.index.journal.purges import (
     PurgeRecord,
     close_purge,
     open_purge,
     remember_purged_before,
     save_purge,
 )
-from navlin.index.rejects import expire_rejects, old_rejects
-from navlin.index.removals import expire_removals
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import expire_rejects, old_rejects
+from navlin.index.journal.removals import expire_removals
+from navlin.index.solr.solr import Solr
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.batches import in_batches
 
 HELD: Final = "held"
@@ -168,7 +169,7 @@ def _purge(
         finished = all(run.rule(rule, stop) for rule in _due(record))
         if finished:
             held.renew()
-            Graph(solr).commit(soft=False)
+            GraphChanges(solr).commit(soft=False)
             # This covers relations unlinked because they lost an end; removed relations are noted one by one.
             note_due(solr, runs=[run.record.run_id])
             expire_removals(solr, clock())
@@ -234,7 +235,7 @@ class _Run:
 
     def _show(self) -> None:
         # Reopen searchers only occasionally: no rule needs to see removals, and a new searcher has cold caches.
-        self.linking.graph.commit()
+        self.linking.changes.commit()
 
     def _save(self, **changed: Any) -> None:
         self.record = save_purge(self.solr, replace(self.record, **changed))

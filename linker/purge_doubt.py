@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from linker.purge_rules import PURGE_RULES
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph
 
 LEAST: Final = 1_000
 """Maximum number of candidates of one rule for which their share is not checked. The clock is always checked."""

@@ -7,9 +7,9 @@ from typing import Final
 
 from linker.purge_removal import Batch
 from linker.purge_rules import parts_of
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import ANY_RELATION, IDS_A_QUERY, Graph
-from navlin.index.relation import BOTH, ENDS, Side
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import ANY_RELATION, IDS_A_QUERY, Graph
+from navlin.index.graph.relation import BOTH, ENDS, Side
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 

@@ -21,11 +21,11 @@ from linker.linking import Linking
 from linker.locations import path_ends
 from linker.purge_rules import operations_executed_since, operations_with_output, parts_of
 from linker.resolve_endpoints import Reason, unlink
-from navlin.index.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastRun, StoredEntity
-from navlin.index.filters import RelationFilter
-from navlin.index.purged_runs import remember_executions, remember_incomplete
-from navlin.index.relation import BOTH, ENDS, End, StoredRelation
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastRun, StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.relation import BOTH, ENDS, End, StoredRelation
+from navlin.index.journal.purged_runs import remember_executions, remember_incomplete
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
@@ -74,7 +74,7 @@ def _remove_entities(linking: Linking, versions: Mapping[str, int]) -> tuple[lis
     """Remove entities that have not changed since they were read. Return the removed ids, and the ids of entities that
     came back.
     """
-    stayed = linking.graph.remove_entities(versions, linking.stamp)
+    stayed = linking.changes.remove_entities(versions, linking.stamp)
     came_back = linking.graph.present_now(sorted(stayed)) if stayed else set()
     return [each for each in versions if each not in came_back], tuple(sorted(came_back))
 
@@ -83,7 +83,7 @@ def _remove_relations(linking: Linking, relations: Iterable[StoredRelation]) -> 
     removed = 0
     for batch in in_batches(relations, WRITE_BATCH):
         versions = {relation.id: relation.version for relation in batch}
-        removed += len(versions) - len(linking.graph.remove_relations(versions, linking.stamp))
+        removed += len(versions) - len(linking.changes.remove_relations(versions, linking.stamp))
     return removed
 
 
@@ -185,7 +185,7 @@ def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
                 principal if later else last.principal,
             )
     run_id = linking.run_id
-    linking.graph.change_entities(kept, lambda each: each.with_last_run(kept[each.id], run_id))
+    linking.changes.change_entities(kept, lambda each: each.with_last_run(kept[each.id], run_id))
 
 
 # -- Operations ----------------------------------------------------------------------------------------------------------
@@ -212,9 +212,9 @@ def remove_operations(
     last = {each.id: LastRead(each.last_run.last_ms, each.last_run.principal) for each in whole.values()}
     leave_reads(linking, last, by_record=True)
     gone, came_back = _remove_entities(linking, batch.versions)
-    graph.commit(relations=False)
+    linking.changes.commit(relations=False)
     needed = operations_with_output(graph, gone) | operations_executed_since(graph, gone, before_ms)
-    graph.restore_entities(whole[each] for each in sorted(needed) if each in whole)
+    linking.changes.restore_entities(whole[each] for each in sorted(needed) if each in whole)
     gone = [each for each in gone if each not in needed]
 
     parts = _versions(parts_of(graph, gone, VERSION))
@@ -224,10 +224,10 @@ def remove_operations(
     paths.update(End(*path[:3], source_type=path[4], source_id=path[3]) for path in batch.paths)
     if paths:
         record(Batch(batch.versions, paths=tuple(map(_recorded, paths))))
-    graph.remove_entities(parts, linking.stamp)
+    linking.changes.remove_entities(parts, linking.stamp)
     removed = _remove_relations(linking, relations.values())
     unlinked = unlink(linking, ids, Reason.PURGED) if removed < len(relations) else 0
-    graph.commit(entities=False)
+    linking.changes.commit(entities=False)
     # A path without a remaining flow belongs to no table, so the linker's relation to it is removed as well.
     locate(linking, paths)
     return Removed(len(gone), removed, unlinked, tuple(sorted(chain(came_back, needed))))

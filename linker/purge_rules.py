@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from linker.locations import FLOWS
-from navlin.index.entity import CORE, PURGE, TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import IDS_A_QUERY, Graph
-from navlin.index.relation import BOTH, ENDS, Side
+from navlin.index.graph.entity import CORE, PURGE, TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import IDS_A_QUERY, Graph
+from navlin.index.graph.relation import BOTH, ENDS, Side
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 

@@ -21,14 +21,14 @@ from enum import StrEnum
 from functools import partial
 
 from linker.linking import Linking, LinkingTask
-from navlin.index.documents import Document
-from navlin.index.envelope import Envelope
-from navlin.index.filters import EntityFilter, IdRange, RelationFilter
-from navlin.index.graph import IDS_A_QUERY
-from navlin.index.relation import BOTH, ENDS, StoredRelation
-from navlin.index.removals import removed_entities
-from navlin.index.sources import KnownSource, known_sources
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph.graph import IDS_A_QUERY
+from navlin.index.graph.relation import BOTH, ENDS, StoredRelation
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.journal.removals import removed_entities
+from navlin.index.schema.envelope import Envelope
+from navlin.index.write.documents import Document
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 WAITING = RelationFilter(unlinked=True)
@@ -82,7 +82,7 @@ def resolve_endpoints(linking: Linking) -> int:
     if changed > WRITE_BATCH:
         # Otherwise all these relations would be checked twice: on their own, and as relations waiting for the run's
         # entities.
-        linking.graph.commit(entities=False)
+        linking.changes.commit(entities=False)
     return changed + resolve(linking, _waiting_for_arrivals(linking))
 
 
@@ -124,14 +124,14 @@ def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types:
     unlinked = 0
     where = RelationFilter(but_types=but_types, but_reason=reason)
     # A run may have written a relation while the end existed, and stopped before its commit.
-    linking.graph.commit(entities=False)
+    linking.changes.commit(entities=False)
     for batch in in_batches(gone_ids, IDS_A_QUERY):
         still_gone = set(batch) - linking.graph.present_now(batch)
         found = {
             relation.id for relation in linking.graph.relations(where, of=sorted(still_gone), fields=ENDS)
         }
         for ids in in_batches(sorted(found), WRITE_BATCH):
-            unlinked += linking.graph.change_relations(
+            unlinked += linking.changes.change_relations(
                 ids, lambda relations: [each.linked(reason, linking.stamp) for each in relations]
             )
     return unlinked
@@ -147,7 +147,7 @@ def _write(linking: Linking, ids: Collection[str], reasons: Reasons) -> int:
             if not _is_so(relation, due[relation.id]):
                 yield relation.linked(due[relation.id], linking.stamp)
 
-    return linking.graph.change_relations(ids, change)
+    return linking.changes.change_relations(ids, change)
 
 
 def _is_so(relation: StoredRelation, reason: str | None) -> bool:

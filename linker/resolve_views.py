@@ -20,11 +20,11 @@ from functools import partial
 from linker.linking import Linking, LinkingTask
 from linker.own_relations import replace_relations
 from linker.views import RULE, ViewLineage, lineage_of, tree_path_of, view_id_in
-from navlin.index.entity import TABLE_TYPES, VIEW, StoredEntity
-from navlin.index.filters import EntityFilter, IdRange, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import ENDS, StoredRelation
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.graph.entity import TABLE_TYPES, VIEW, StoredEntity
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import ENDS, StoredRelation
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.sql.bounded import SqlReader
@@ -68,7 +68,7 @@ def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
                 changed += written
                 if not todo:
                     break
-                linking.graph.commit(entities=False)
+                linking.changes.commit(entities=False)
             else:
                 raise TooManyConflicts(
                     f"the lineage of {len(todo)} views kept changing during {ATTEMPTS} attempts to write it"
@@ -90,7 +90,7 @@ def _resolve_once(linking: Linking, reader: SqlReader, ids: Collection[str]) -> 
     wanted = {each: relation for one in lineage.values() for each, relation in one.relations.items()}
     changed_ids, changed = replace_relations(linking, stored, wanted)
     again = {view_id_in(stored.get(each) or wanted[each]) for each in changed_ids}
-    return again, changed + _write_reasons(graph, views.values(), lineage)
+    return again, changed + _write_reasons(linking, views.values(), lineage)
 
 
 def _added_to(graph: Graph, view_ids: Iterable[str]) -> Iterator[StoredRelation]:
@@ -106,11 +106,13 @@ def _recorded_by_engines(graph: Graph, view_ids: Collection[str]) -> set[str]:
     return {relation.ep2.id for relation in operations if relation.writer != relation.ep2.source_id}
 
 
-def _write_reasons(graph: Graph, views: Iterable[StoredEntity], lineage: dict[str, ViewLineage]) -> int:
+def _write_reasons(linking: Linking, views: Iterable[StoredEntity], lineage: dict[str, ViewLineage]) -> int:
     due = {view.id for view in views if lineage[view.id].reason != view.unparsed_reason}
-    written = graph.change_entities(due, lambda view: view.with_unparsed_reason(lineage[view.id].reason))
+    written = linking.changes.change_entities(
+        due, lambda view: view.with_unparsed_reason(lineage[view.id].reason)
+    )
     if written:
-        graph.commit(relations=False)
+        linking.changes.commit(relations=False)
     return written
 
 

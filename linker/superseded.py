@@ -16,12 +16,13 @@ from linker.add_locations import locate
 from linker.linking import Linking
 from linker.locations import path_ends
 from linker.purge_rules import parts_of
-from navlin.index.entity import PURGE, VERSION, WHOLE, StoredEntity
-from navlin.index.envelope import Envelope
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.relation import BOTH, ENDS, StoredRelation
-from navlin.index.user_entities import adopt_words
-from navlin.index.writing import WRITE_BATCH, write_implied
+from navlin.index.graph.entity import PURGE, VERSION, WHOLE, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.relation import BOTH, ENDS, StoredRelation
+from navlin.index.people.user_entities import adopt_words
+from navlin.index.schema.envelope import Envelope
+from navlin.index.write.rewriting import WRITE_BATCH
+from navlin.index.write.writing import write_implied
 from navlin.model.batches import in_batches
 from navlin.model.gaps import READ_BY_OLDER
 from navlin.model.keys import RelationType
@@ -61,10 +62,10 @@ def remove_superseded(
     }
     removed = _remove_entities(linking, placeholders.values()) + _remove_relations(linking, contained)
     removed += _remove_relations(linking, relations)
-    graph.commit()
+    linking.changes.commit()
     locate(linking, {path for each in relations.values() for path in path_ends(each)})
     removed += _remove_entities(linking, entities.values()) + _remove_relations(linking, moved)
-    graph.commit()
+    linking.changes.commit()
     return removed
 
 
@@ -76,7 +77,7 @@ def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) ->
     unread = [
         each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.granted
     ]
-    return linking.graph.change_entities(
+    return linking.changes.change_entities(
         unread, lambda operation: operation.with_doubt(READ_BY_OLDER, linking.run_id)
     )
 
@@ -163,9 +164,9 @@ def _empty_sources(linking: Linking, going: Collection[StoredEntity]) -> dict[st
 
 def _remove_entities(linking: Linking, entities: Iterable[StoredEntity]) -> int:
     versions = {each.id: each.version for each in entities}
-    return len(versions) - len(linking.graph.remove_entities(versions, linking.stamp))
+    return len(versions) - len(linking.changes.remove_entities(versions, linking.stamp))
 
 
 def _remove_relations(linking: Linking, relations: Relations) -> int:
     versions = {identity: each.version for identity, each in relations.items()}
-    return len(versions) - len(linking.graph.remove_relations(versions, linking.stamp))
+    return len(versions) - len(linking.changes.remove_relations(versions, linking.stamp))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from navlin.index.entity import COLUMN, TABLE_TYPES, StoredEntity
-from navlin.index.fields import CUT_NOTE
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph, end_of
-from navlin.index.relation import LINKER_TREE, End, StoredRelation
+from navlin.index.graph.entity import COLUMN, TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph, end_of
+from navlin.index.graph.relation import LINKER_TREE, End, StoredRelation
+from navlin.index.schema.fields import CUT_NOTE
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType

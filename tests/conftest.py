@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from navlin.index.cores import CORES, create, missing
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES, create, missing
+from navlin.index.solr.solr import Solr
 from navlin.java import QUICK
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from navlin.cli.invocation import Exit
 from navlin.edit.annotation_files import Format, read_annotations, write_annotations
 from navlin.edit.annotations import Annotation
-from navlin.index.fields import ELEMENTS, SOURCE_WORDS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, SOURCE_WORDS
+from navlin.index.solr.solr import Solr
 from navlin.model.redaction import MASK
 from navlin.model.spreadsheet import active, passive
 from tests.support.indexed_estate import World

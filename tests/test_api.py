@@ -36,10 +36,10 @@ from navlin.api.limits import AT_ONCE, IN_ALL, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.walking import WALKS_IN_ALL
 from navlin.console import PAGES
-from navlin.index.holder import this_process
-from navlin.index.solr import Solr
+from navlin.index.journal.holder import this_process
+from navlin.index.solr.solr import Solr
 from navlin.questions.declare.shared import Nothing
-from navlin.service.configuration import BadConfiguration, read_configuration
+from navlin.service.settings.configuration import BadConfiguration, read_configuration
 from navlin.service.web_address import save_web_address, web_address, web_addresses
 from tests.services.certificates import certificate
 from tests.support.query_estate import World

@@ -23,15 +23,15 @@ import zstandard
 from click.testing import Result
 
 from navlin.cli.invocation import Exit
-from navlin.index import core_backup
-from navlin.index.collection_backup import NotBackedUp
-from navlin.index.cores import CORES, create
-from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
-from navlin.index.schema import VERSION, configset, save_schema
-from navlin.index.snapshots import ORDER, TooBusy, snapshots
-from navlin.index.solr import Solr
-from navlin.service.backup import back_up, restore
-from navlin.service.backup_file import (
+from navlin.index.admin import core_backup
+from navlin.index.admin.collection_backup import NotBackedUp
+from navlin.index.admin.cores import CORES, create
+from navlin.index.admin.schema import VERSION, configset, save_schema
+from navlin.index.admin.snapshots import ORDER, TooBusy, snapshots
+from navlin.index.schema.fields import EDITS, ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
+from navlin.service.maintenance.backup import back_up, restore
+from navlin.service.maintenance.backup_file import (
     DamagedBackup,
     Header,
     NewerBackup,
@@ -39,7 +39,7 @@ from navlin.service.backup_file import (
     unpack_backup,
     write_backup,
 )
-from navlin.service.opening import open_index
+from navlin.service.maintenance.opening import open_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, running_solr
 from tests.support import old_index
@@ -309,7 +309,7 @@ def test_cores_are_backed_up_positions_first_then_entities_relations_and_edits()
 def test_snapshots_are_retaken_if_a_run_finishes_meanwhile(
     private_solr: Solr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from navlin.index import snapshots as module
+    from navlin.index.admin import snapshots as module
 
     taken: list[str] = []
     take = module._take
@@ -345,8 +345,8 @@ def test_a_killed_backup_keeps_the_old_file_and_the_next_removes_its_snapshots(
     file.write_bytes(b"before")
     fill(private_solr, 0, 10)
     program = (
-        "import sys, time; from pathlib import Path; from navlin.index.solr import Solr\n"
-        "from navlin.service import backup; from navlin.solr_server.embedded import running_solr\n"
+        "import sys, time; from pathlib import Path; from navlin.index.solr.solr import Solr\n"
+        "from navlin.service.maintenance import backup; from navlin.solr_server.embedded import running_solr\n"
         "def hang(*_): print('taken', flush=True); time.sleep(600)\n"
         "backup.write_backup = hang\n"
         "state, file = map(Path, sys.argv[1:])\n"

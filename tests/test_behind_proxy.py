@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from navlin.api.own import ROOT
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from tests.services.nginx import NoNginx, running_nginx, unpack
 from tests.support.query_estate import World
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web

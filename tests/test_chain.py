@@ -21,8 +21,8 @@ from extractors.hive_events import HiveEvents
 from extractors.hms import HiveMetastore
 from extractors.impala_events import ImpalaEvents
 from extractors.spark import SparkEvents
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.keys import column_key, table_key
 from navlin.model.source import Estate, Source, source_id

@@ -16,12 +16,12 @@ from click.testing import CliRunner, Result
 
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.index.cores import CORES
-from navlin.index.fields import RELATIONS, RUNS, solr_date
-from navlin.index.rejects import save_rejects
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import RunRecord, Status, save_positions, save_run
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import RunRecord, Status, save_positions, save_run
+from navlin.index.schema.fields import RELATIONS, RUNS, solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType
 from navlin.model.records import Position, Reject

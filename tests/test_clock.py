@@ -10,11 +10,11 @@ from typing import Self
 
 import pytest
 
-from navlin.index.runs import Status, last_run
+from navlin.index.journal.runs import Status, last_run
 from navlin.model.plan import SourceTime
 from navlin.pipeline.clock_doubt import TOLERANCE_MS, clock_doubt
 from navlin.pipeline.wall_clock import WallClock, kernel_is_synchronized
-from navlin.service.schedule import Schedule
+from navlin.service.daemon.schedule import Schedule
 from tests.support.pipeline_estate import SmallEstate
 
 NOW_MS = 1_800_000_000_000

@@ -13,15 +13,15 @@ from navlin.model.extractor import GIVEN, PULL, PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import Estate, Source
-from navlin.service.configuration import (
+from navlin.service.loader import load_extractors
+from navlin.service.settings.configuration import (
     PATHS_OF_SOURCES,
     BadConfiguration,
     Configuration,
     SparkSettings,
     read_configuration,
 )
-from navlin.service.loader import load_extractors
-from navlin.service.toml_positions import line_of
+from navlin.service.settings.toml_positions import line_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import requests
 from navlin.access.roles import Role
 from navlin.console import PAGES
 from navlin.console.page import POLICY
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, column_key, path_key
 from navlin.model.source import HDFS, SPARK
 from navlin.query.show import show

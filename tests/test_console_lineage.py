@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from navlin.console.page import POLICY
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from tests.support.query_estate import World
 from tests.support.web import Web

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from tests.support.chromium import Chromium
 from tests.support.query_estate import HDFS, IMPALA, World

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import sub_operation_key
 from tests.support.chromium import Chromium
 from tests.support.query_estate import World

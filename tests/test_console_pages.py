@@ -14,11 +14,11 @@ import pytest
 from navlin.cli.invocation import Exit
 from navlin.console import PAGES
 from navlin.console.hue import hue_address
-from navlin.index.entity import StoredEntity
-from navlin.index.fields import RUNS
-from navlin.index.purges import UnfinishedPurge, remember_unfinished
-from navlin.index.requests import Job, State, leave_request, requests_for, save_request
-from navlin.index.runs import Status, last_run
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.journal.purges import UnfinishedPurge, remember_unfinished
+from navlin.index.journal.requests import Job, State, leave_request, requests_for, save_request
+from navlin.index.journal.runs import Status, last_run
+from navlin.index.schema.fields import RUNS
 from navlin.service.jobs import run_as_json
 from tests.support.chromium import Chromium
 from tests.support.console_estate import EVIL, STATEMENT, ConsoleEstate

@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from navlin.index.contents import Content, contents_at
-from navlin.index.documents import entity_envelope
-from navlin.index.entity import LastRead, StoredEntity
-from navlin.index.fields import ELEMENTS
-from navlin.index.graph import Graph
-from navlin.index.moved import read_moved
-from navlin.index.readers import Place
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.state import look_up
-from navlin.index.writing import Outcome, flag_deleted, outcome_of, rewrite, write
+from navlin.index.graph.entity import LastRead, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.state import look_up
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.contents import Content, contents_at
+from navlin.index.usage.readers import Place
+from navlin.index.write.documents import entity_envelope
+from navlin.index.write.graph_changes import GraphChanges
+from navlin.index.write.renames import read_moved
+from navlin.index.write.rewriting import flag_deleted, rewrite
+from navlin.index.write.writing import Outcome, outcome_of, write
 from navlin.model.keys import path_key
 from navlin.model.records import Entity
 from navlin.model.source import HDFS, Source, source_id
@@ -101,8 +103,8 @@ def test_content_sums_and_the_last_read_move_with_a_rename(
     directory: Directory,
 ) -> None:
     directory.read(**IMAGE)
-    graph, identity = Graph(directory.solr), directory.key.identity
-    graph.change_entities([identity], lambda each: each.with_last_read(LastRead(5_000, "bob", 6_000)))
+    changes, identity = GraphChanges(directory.solr), directory.key.identity
+    changes.change_entities([identity], lambda each: each.with_last_read(LastRead(5_000, "bob", 6_000)))
     moved = read_moved(directory.solr, directory.place.source_id, "run", [("/kept", "/new")])
     taken = StoredEntity.of({"identity": "new", **moved.words["/new"]})
     assert taken.last_read == LastRead(5_000, "bob", 6_000)

@@ -18,9 +18,9 @@ from extractors.spark import SparkEvents
 from navlin.export.atlas import Options, records
 from navlin.export.batches import read
 from navlin.export.choosing import Selection
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.identity import identify
 from navlin.model.source import HIVE, IMPALA, SPARK, Estate, Source, source_id

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from navlin.index.cores import CORES
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.solr.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.chromium import Chromium, started_chromium
 from tests.support.crowded_estate import (

@@ -18,8 +18,8 @@ import requests
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT as API
 from navlin.cli.invocation import Exit
-from navlin.index.purges import UnfinishedPurge, remember_unfinished, unfinished_purge
-from navlin.index.solr import Solr
+from navlin.index.journal.purges import UnfinishedPurge, remember_unfinished, unfinished_purge
+from navlin.index.solr.solr import Solr
 from navlin.model.source import source_id
 from navlin.solr_server.embedded import running_solr
 from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served

@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 
 from extractors.spark import SparkEvents, lines
 from extractors.spark.forms import Part
-from navlin.index.fields import ELEMENTS, RUNS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.source import SPARK, Estate, Source, source_id

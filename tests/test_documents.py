@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from navlin.cli import COMMANDS, EPILOG, main
 from navlin.cli.invocation import Exit
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
-from navlin.service.configuration import (
+from navlin.service.loader import load_extractors
+from navlin.service.settings.configuration import (
     PASSWORD_VARIABLE,
     PULL_INTERVAL_S,
     PUSH_INTERVAL_S,
@@ -22,8 +23,7 @@ from navlin.service.configuration import (
     SourceKeys,
     read_configuration,
 )
-from navlin.service.loader import load_extractors
-from navlin.service.typed import settings_of
+from navlin.service.settings.typed import settings_of
 from navlin.shipped import CONF, SYSTEMD
 
 ROOT = Path(__file__).parents[1]

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 
 from navlin.edit.plugin import write_objects
-from navlin.index.editing import Author
-from navlin.index.fields import RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.people.editing import Author
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr import Solr
 from tests.support.indexed_estate import World
 from tests.support.solr_proxy import Call, SolrProxy
 from tests.test_navigator_plugin import flow, mine, own, related

@@ -14,8 +14,8 @@ from click.testing import Result
 
 from navlin.api.own import ROOT
 from navlin.cli.invocation import Exit
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from tests.support.indexed_estate import World
 from tests.support.web import Web
 from tests.test_cli import configuration, json_of, run

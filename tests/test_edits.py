@@ -13,10 +13,10 @@ from navlin.edit.models import properties_of, register
 from navlin.edit.plugin import write_objects
 from navlin.edit.values import BadValue, checked
 from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
-from navlin.index.editing import Author
-from navlin.index.edits import Edit, edits_of
-from navlin.index.fields import EDITS, ELEMENTS, SOURCE_WORDS
-from navlin.index.solr import Solr, SolrError
+from navlin.index.journal.edits import Edit, edits_of
+from navlin.index.people.editing import Author
+from navlin.index.schema.fields import EDITS, ELEMENTS, SOURCE_WORDS
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.model.identity import run_id
 from navlin.model.keys import Key
 from navlin.model.redaction import MASK

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from navlin.index.cores import CONFIGSET, CORES
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
+from navlin.index.admin.cores import CONFIGSET, CORES
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.service.solr_archive import make_archive
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, SolrSettings, running_solr
@@ -75,7 +75,7 @@ def test_a_second_navlin_on_one_state_directory_is_refused_with_the_reason(
 
 def test_killing_navlin_leaves_no_java_process(tmp_path: Path, solr_jars: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from navlin.index.cores import CONFIGSET, CORES\n"
+        "import sys, time; from pathlib import Path; from navlin.index.admin.cores import CONFIGSET, CORES\n"
         "from navlin.solr_server.embedded import EmbeddedSolr\n"
         "state, jars, conf, cache = map(Path, sys.argv[1:])\n"
         "server = EmbeddedSolr(state, jars, conf, cores=CORES, cache=cache)\n"

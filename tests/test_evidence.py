@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.rejects import save_rejects
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Reject

@@ -18,11 +18,11 @@ from navlin.export.batches import Batch, read
 from navlin.export.choosing import NotExportable, Selection
 from navlin.export.target import targets
 from navlin.export.values import Dataset, End, Flow, Item, Operation, Renamed, Run
-from navlin.index.edits import Edit, FieldChange, note_edits
-from navlin.index.fields import EDITS, RUNS
-from navlin.index.removals import newest_run
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.edits import Edit, FieldChange, note_edits
+from navlin.index.journal.removals import newest_run
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import EDITS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType, application_key, partition_key, path_column_key
 from navlin.model.source import SPARK, YARN

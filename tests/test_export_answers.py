@@ -19,10 +19,10 @@ from navlin.export.connection import Address, Connection
 from navlin.export.following import follow
 from navlin.export.target import targets
 from navlin.export.writing import Exported, Question
-from navlin.index.exports import load_export
-from navlin.index.solr import Solr
+from navlin.index.journal.export_positions import load_export
+from navlin.index.solr.solr import Solr
 from navlin.service.check import Finding, check
-from navlin.service.configuration import read_configuration
+from navlin.service.settings.configuration import read_configuration
 from tests.support.atlas_server import running_atlas
 from tests.support.query_estate import AS_OF_MS, World
 

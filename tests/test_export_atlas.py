@@ -44,8 +44,8 @@ from navlin.export.values import (
     Unlinked,
     Words,
 )
-from navlin.index.details import Storage
-from navlin.index.solr import Solr
+from navlin.index.graph.details import Storage
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
 from tests.support.atlas_types import AtlasTypes, dangling
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World

@@ -21,10 +21,10 @@ from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.target import Refused, targets
 from navlin.export.writing import Exported, Question, send
-from navlin.index.cores import CORES
-from navlin.index.editing import Author
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.journal.runs import Status
+from navlin.index.people.editing import Author
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import column_key, table_key
 from navlin.model.source import Estate, Source, source_id

@@ -25,8 +25,8 @@ from navlin.export.connection import Address, Connection
 from navlin.export.following import follow
 from navlin.export.target import MODEL, Refused, targets
 from navlin.export.writing import Exported, Positions, Progress, Question, send, write_file
-from navlin.index.exports import ExportPosition, load_export, save_export
-from navlin.index.solr import Solr
+from navlin.index.journal.export_positions import ExportPosition, load_export, save_export
+from navlin.index.solr.solr import Solr
 from tests.support.atlas_server import BULK, Atlas, running_atlas
 from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.web import Web

@@ -28,7 +28,7 @@ from navlin.export.values import (
     Unlinked,
     Words,
 )
-from navlin.index.details import ColumnDetails, Storage
+from navlin.index.graph.details import ColumnDetails, Storage
 from tests.support.exported import (
     AT_MS,
     QUERIES,

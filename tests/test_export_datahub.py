@@ -17,7 +17,7 @@ from navlin.export.values import (
     Renamed,
     Words,
 )
-from navlin.index.details import ColumnDetails
+from navlin.index.graph.details import ColumnDetails
 from tests.support.datahub_proposals import HIVE_ORDERS, aspects, proposals, urns
 from tests.support.exported import (
     AT_MS,

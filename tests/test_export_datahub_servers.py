@@ -22,7 +22,7 @@ from navlin.export.values import (
     Details,
 )
 from navlin.export.writing import Exported, Positions, Question, write_file
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType
 from navlin.model.source import HIVE
 from tests.services.python_packages import Environment

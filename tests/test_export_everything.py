@@ -16,9 +16,9 @@ from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.target import targets
 from navlin.export.values import Dataset, DatasetName, End, Flow, Item, Operation
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.python_packages import Environment

@@ -34,7 +34,7 @@ from navlin.export.values import (
     RunName,
     Words,
 )
-from navlin.index.details import ColumnDetails
+from navlin.index.graph.details import ColumnDetails
 from tests.support.openlineage_schemas import Schemas
 from tests.test_export_atlas import (
     HIVE_SOURCE,

@@ -18,7 +18,7 @@ from navlin.export.sqlflow.statements import STATEMENTS, clause_of, coordinate_o
 from navlin.export.values import End as OperationEnd
 from navlin.export.values import ExecutionDetails, Removed
 from navlin.export.values import Flow as ItemFlow
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, sub_operation_key
 from navlin.model.source import IMPALA
 from tests.support.exported import (

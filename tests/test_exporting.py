@@ -18,18 +18,18 @@ import pytest
 from navlin.api.metrics import gauges
 from navlin.export.connection import Connection
 from navlin.export.following import follow
-from navlin.index.exports import load_export
-from navlin.index.fields import RUNS
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.export_positions import load_export
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.source import Estate
 from navlin.render.console import CleanConsole
 from navlin.render.status import status_view
-from navlin.service.configuration import BadConfiguration, Configuration, read_configuration
-from navlin.service.export_settings import ExportKeys
-from navlin.service.exporting import PAUSE_POLLS, Exporting
+from navlin.service.daemon.exporting import PAUSE_POLLS, Exporting
 from navlin.service.loader import ConfiguredSources
+from navlin.service.settings.configuration import BadConfiguration, Configuration, read_configuration
+from navlin.service.settings.export_settings import ExportKeys
 from navlin.service.status import Overall, status
 from navlin.shipped import CONF
 from tests.support.atlas_server import Atlas, running_atlas

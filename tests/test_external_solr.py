@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from navlin.index import cores
-from navlin.index.cores import CONFIGSET, CORES
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.solr import Solr, SolrError
+from navlin.index.admin import cores
+from navlin.index.admin.cores import CONFIGSET, CORES
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.certificates import certificate

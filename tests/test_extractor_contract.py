@@ -26,14 +26,14 @@ from extractors.impala_events import ImpalaEvents
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
-from navlin.index.documents import entity_envelope, relation_envelope
+from navlin.index.write.documents import entity_envelope, relation_envelope
 from navlin.model.extractor import GIVEN, Extractor
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Entity, Listing, Position, Record, Reject, Relation, Split
 from navlin.model.source import Estate, Source, source_id
-from navlin.service.configuration import SourceKeys
 from navlin.service.loader import load_extractors
-from navlin.service.typed import settings_of
+from navlin.service.settings.configuration import SourceKeys
+from navlin.service.settings.typed import settings_of
 from tests import test_hive_events, test_impala_events, test_spark_lineage_events
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager

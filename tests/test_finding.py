@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from navlin.cli import main
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     EntityType,
     execution_key,
@@ -169,7 +169,7 @@ def test_with_very_many_results_folded_types_are_named_but_not_counted(
     world: World, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
-    monkeypatch.setattr("navlin.index.searching.MOST_COUNTED_BESIDE", few.total - 1)
+    monkeypatch.setattr("navlin.index.search.searching.MOST_COUNTED_BESIDE", few.total - 1)
     many = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
     assert (many.folded, many.to_json()["folded"], many.documents) == (None, None, few.documents)
     said = CliRunner().invoke(main, ["--config", str(web.file), "search", "revenue", "--filter", mine(world)])

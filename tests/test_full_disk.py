@@ -17,9 +17,9 @@ import pytest
 
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile
-from navlin.index.cores import CONFIGSET, CORES
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CONFIGSET, CORES
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from navlin.service.disk_space import AGAIN, DiskWatch
 from navlin.shipped import CONF
 from navlin.solr_server import home

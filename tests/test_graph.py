@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from linker.purge import purge
-from navlin.index.cores import CORES
-from navlin.index.entity import WHOLE
-from navlin.index.fields import RUNS
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.holder import Holder
-from navlin.index.removals import (
+from navlin.index.admin.cores import CORES
+from navlin.index.graph.entity import WHOLE
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.removals import (
     KEPT_DAYS,
     Changes,
     UnknownRun,
@@ -23,9 +22,11 @@ from navlin.index.removals import (
     changed_since_ms,
     expire_removals,
 )
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.identity import run_id
 from navlin.model.keys import Key, RelationType
 from navlin.model.source import HIVE, Source, source_id
@@ -172,7 +173,7 @@ def test_changes_since_a_run_no_longer_kept_are_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("runs", "removals"):
-        monkeypatch.setattr(f"navlin.index.{module}.RUNS_KEPT", 3)
+        monkeypatch.setattr(f"navlin.index.journal.{module}.RUNS_KEPT", 3)
     slow, quick = (Source(source_id("c", name), HIVE, name, "c") for name in ("slow", "quick"))
     first = finished(world, slow, run_id=run_id(slow.id, 1), started_ms=NOW_MS)
     for number in range(1, 4):
@@ -194,7 +195,7 @@ def test_a_document_written_since_is_not_removed(world: World) -> None:
     versions = {table.identity: graph.entities_now([table.identity], WHOLE)[table.identity].version}
     world.put(world.hive, world.entity(table, {"owner": "alice"}))
 
-    assert graph.remove_entities(versions, Stamp("run##1", NOW_MS)) == {table.identity}
+    assert GraphChanges(world.solr).remove_entities(versions, Stamp("run##1", NOW_MS)) == {table.identity}
     assert graph.present_now([table.identity]) == {table.identity}
 
 

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.hdfs import Hdfs
-from navlin.index.fields import ELEMENTS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HDFS, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline

@@ -17,11 +17,11 @@ from extractors.hms.client import Connection
 from extractors.spark import SparkEvents
 from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.holder import Holder
-from navlin.index.presented import presented
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.graph.presentation import presented
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.keys import path_key, table_key
 from navlin.model.source import HDFS, HIVE, SPARK, Estate, Source, normal_authority, source_id

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from navlin.demo.hadoop import Hadoop
-from navlin.index.fields import ELEMENTS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from tests.services.hdfs import Writer
 from tests.support.hdfs_estate import HdfsEstate
 from tests.test_renames import SWAP, Row, after, rows

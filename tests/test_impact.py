@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, partition_key
 from navlin.query.impact import COLUMNS, Affected, Impact, impact
 from navlin.query.lineage import UnknownEntity

@@ -22,22 +22,22 @@ from click.testing import CliRunner, Result
 from extractors.hdfs.image.contents import SUMS
 from navlin.cli import main
 from navlin.cli.invocation import Exit
-from navlin.index import schema_upgrade
-from navlin.index.cores import CONFIGSET, CORES, NotCreated, create
-from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
-from navlin.index.inheritance import is_computed
-from navlin.index.name_filling import fill_names, names_filled
-from navlin.index.schema import VERSION, Schema, UnusableIndex, save_schema, schema_of
-from navlin.index.schema_steps import UPGRADES, upgraded
-from navlin.index.solr import Solr, SolrError
+from navlin.index.admin import schema_upgrade
+from navlin.index.admin.cores import CONFIGSET, CORES, NotCreated, create
+from navlin.index.admin.name_filling import fill_names, names_filled
+from navlin.index.admin.schema import VERSION, Schema, UnusableIndex, save_schema, schema_of
+from navlin.index.admin.schema_steps import UPGRADES, upgraded
+from navlin.index.journal.inheritance_due import is_computed
+from navlin.index.schema.fields import EDITS, ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.query.answer import Direction
 from navlin.query.finding import find_for_people
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
-from navlin.service import opening
 from navlin.service.inheriting import keep_inherited
-from navlin.service.opening import open_index
-from navlin.service.upgrading import upgrade_index
+from navlin.service.maintenance import opening
+from navlin.service.maintenance.opening import open_index
+from navlin.service.maintenance.upgrading import upgrade_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import solr_cloud
@@ -378,7 +378,7 @@ def test_collections_are_replaced_through_aliases(
 ) -> None:
     with solr_cloud(tmp_path, solr_jars) as server, Solr(server.address) as solr:
         with monkeypatch.context() as then:
-            then.setattr("navlin.index.cores.CONFIGSET", "navlin")
+            then.setattr("navlin.index.admin.cores.CONFIGSET", "navlin")
             create(solr, old_index.CONFIGURATION, shards=2)
         old_index.fill(solr)
         solr.delete_ids(RUNS, ["schema"])  # the old navlin did not write a schema version

@@ -20,15 +20,15 @@ import pytest
 import requests
 
 from linker.purge import purge
-from navlin.index.connection import SolrSession
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.holder import Holder
-from navlin.index.overview import held_run, source_overview
-from navlin.index.runs import Status, last_run, load_positions, runs_to_link
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
-from navlin.index.state import held_below, held_in_range
-from navlin.index.unlinked import unlinked_counts
+from navlin.index.graph.sources import known_sources
+from navlin.index.graph.state import held_below, held_in_range
+from navlin.index.graph.unlinked import unlinked_counts
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.overview import held_run, source_overview
+from navlin.index.journal.runs import Status, last_run, load_positions, runs_to_link
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.connection import SolrSession
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, partition_key
 from navlin.query.lineage import lineage
 from navlin.query.names import AmbiguousName, UnknownName, entity_named
@@ -274,5 +274,8 @@ def test_no_query_text_in_the_code_uses_an_unindexed_field(solr: Solr) -> None:
         for name in fields_of(text)
         if name in fields
     }
-    assert {("navlin/index/graph.py", "fileSystemPath"), ("navlin/index/runs.py", "kind")} <= found
+    assert {
+        ("navlin/index/graph/graph.py", "fileSystemPath"),
+        ("navlin/index/journal/runs.py", "kind"),
+    } <= found
     assert not {(path, name) for path, name in found if not fields[name]["indexed"]}

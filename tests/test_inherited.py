@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.fields import solr_date
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, partition_key
 from navlin.query.inherited import COLUMNS, Inherited, Word, inherited
 from navlin.query.scanner import QueryError

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 
 from navlin.cli.invocation import Exit
 from navlin.edit.words import Properties, Tags, Words, edit_words
-from navlin.index.cores import CORES
-from navlin.index.documents import relation_envelope
-from navlin.index.editing import Author
-from navlin.index.entity import readable_name
-from navlin.index.fields import ELEMENTS, INHERITED_TAG, RELATIONS, RUNS
-from navlin.index.graph import Graph
-from navlin.index.inheritance import count_due, note_due
-from navlin.index.solr import Solr, SolrError
-from navlin.index.stamp import Stamp
+from navlin.index.admin.cores import CORES
+from navlin.index.graph.entity import readable_name
+from navlin.index.graph.graph import Graph
+from navlin.index.journal.inheritance_due import count_due, note_due
+from navlin.index.people.editing import Author
+from navlin.index.schema.fields import ELEMENTS, INHERITED_TAG, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrError
+from navlin.index.write.documents import relation_envelope
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.identity import run_id
 from navlin.model.keys import Key
 from navlin.model.records import Entity, Relation
@@ -160,7 +161,7 @@ def purge(world: World, relations: Sequence[Relation]) -> None:
     graph = Graph(world.solr)
     ids = [relation_envelope(each, world.impala.id).identity for each in relations]
     versions = {each: found.version for each, found in graph.relations_now(ids).items()}
-    assert not graph.remove_relations(versions, Stamp("purge##1", world.now_ms))
+    assert not GraphChanges(world.solr).remove_relations(versions, Stamp("purge##1", world.now_ms))
     world.solr.commit(RELATIONS, soft=True)
 
 

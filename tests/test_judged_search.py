@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.query.finding import find_for_people
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.judged_estate import FOLDER, JudgedEstate

@@ -22,7 +22,7 @@ from extractors.spark import application, spark_events, stream_columns, stream_s
 from extractors.yarn import jobs
 from extractors.yarn import plan as yarn
 from navlin.api import event_spool
-from navlin.index.moved import MOST_DOCUMENTS
+from navlin.index.write.renames import MOST_DOCUMENTS
 from navlin.pipeline import missing, planning
 from tests.support.kept_classes import classes_restored, positions_made
 from tests.test_layers import modules, tree_of
@@ -250,10 +250,10 @@ KEPT: Final[dict[str, Row]] = {
         "`navlin status`",
         (
             ("navlin.export.following", "name"),
-            ("navlin.index.exports", "**"),
-            ("navlin.index.exports", "name"),
+            ("navlin.index.journal.export_positions", "**"),
+            ("navlin.index.journal.export_positions", "name"),
         ),
-        ("navlin.index.exports.ExportPosition",),
+        ("navlin.index.journal.export_positions.ExportPosition",),
     ),
 }  # fmt: skip
 
@@ -274,7 +274,7 @@ navlin's child processes, from navlin's own tables, or from regular expression m
 def kept_by(trees: dict[str, ast.Module]) -> tuple[set[tuple[str, str]], set[str]]:
     """The (module, key) pairs that create positions, and the classes restored from positions."""
     made = {(name, key) for name, tree in trees.items() for key in positions_made(name, tree)}
-    readers = ("extractors.", "navlin.pipeline.", "navlin.index.exports")
+    readers = ("extractors.", "navlin.pipeline.", "navlin.index.journal.export_positions")
     return made, set(
         classes_restored({name: tree for name, tree in trees.items() if name.startswith(readers)})
     )

@@ -40,7 +40,7 @@ from tests.support.hdfs_runs import Follower
 from tests.test_cli import json_of, run
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
+    from navlin.index.solr.solr import Solr
     from tests.support.pipeline_estate import SmallEstate
 
 NAVLIN = f"navlin@{REALM}"

@@ -15,11 +15,11 @@ import pytest
 
 from navlin.cli.invocation import Exit
 from navlin.export.connection import Address, Connection, NotAllowed
-from navlin.index import cores
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr, SolrError, SolrUnavailable
+from navlin.index.admin import cores
+from navlin.index.admin.cores import CORES
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr, SolrError, SolrUnavailable
 from navlin.kerberos.client import Login
 from navlin.shipped import CONF
 from tests.services.certificates import certificate

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.index.fields import date_ms, solr_date
+from navlin.index.schema.fields import date_ms, solr_date
 from navlin.model.identity import identify, relation_id
 from navlin.model.keys import (
     column_key,

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.killed_runs import GENERATIONS, Life, Played, differences, index_of, wipe

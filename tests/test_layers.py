@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,9 +34,9 @@ MAY_IMPORT = {
         "navlin.bounded_http",
         "navlin.kerberos",
     },
-    "navlin.index.connection": {"navlin.causes", "navlin.bounded_http", "navlin.kerberos"},
-    "navlin.solr_server": {"navlin.index.connection", "navlin.java", "navlin.shipped", "navlin.files"},
-    "navlin.index": {"navlin.model", "navlin.index.connection"},
+    "navlin.index.solr.connection": {"navlin.causes", "navlin.bounded_http", "navlin.kerberos"},
+    "navlin.solr_server": {"navlin.index.solr.connection", "navlin.java", "navlin.shipped", "navlin.files"},
+    "navlin.index": {"navlin.model", "navlin.index.solr.connection"},
     "navlin.sql": set[str](),
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
@@ -164,6 +164,57 @@ def test_a_layer_imports_only_lower_layers(layer: str) -> None:
     assert upward == []
 
 
+ROOMS = {
+    "navlin.index": ("solr", "schema", "graph", "journal", "write", "search", "people", "usage", "admin"),
+    "navlin.service": ("settings", "", "maintenance", "daemon"),
+}
+"""The folders of a package, from the lowest to the highest; "" stands for the modules beside the folders."""
+
+
+def room_of(package: str, module: str) -> str | None:
+    """The folder of a module, or of a name in it; None outside of the package, and for what the package itself defines."""
+    inside = module.removeprefix(f"{package}.")
+    folder = ROOT / package.replace(".", "/")
+    if inside == module:
+        return None
+    first = inside.split(".")[0]
+    if (folder / first).is_dir():
+        return first
+    return "" if (folder / f"{first}.py").exists() else None
+
+
+def arrows_up(package: str, trees: Iterable[tuple[str, ast.Module]]) -> list[str]:
+    """The imports from a higher folder of the package. A folder without a place in `ROOMS` is an error."""
+    place = ROOMS[package].index
+    return [
+        f"{name} imports {other}"
+        for name, tree in trees
+        if (own := room_of(package, name)) is not None
+        for other in imports_in(tree)
+        if (room := room_of(package, other)) is not None and place(room) > place(own)
+    ]
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_a_folder_of_a_package_imports_only_lower_ones(package: str) -> None:
+    assert arrows_up(package, ((name, tree_of(file)) for name, file in modules())) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("navlin.index.graph.graph", "from navlin.index.write.rewriting import rewrite"),
+        ("navlin.index.solr.solr", "from navlin.index.schema import fields"),
+        ("navlin.service.settings.configuration", "from navlin.service import loader"),
+        ("navlin.service.jobs", "def late():\n    from navlin.service.daemon.schedule import Schedule"),
+    ],
+)
+def test_an_import_from_a_higher_folder_is_found(module: str, line: str) -> None:
+    package = ".".join(module.split(".")[:2])
+
+    assert len(arrows_up(package, [(module, ast.parse(line))])) == 1
+
+
 def test_every_module_belongs_to_a_layer() -> None:
     homeless = [name for name, _ in modules() if layer_of(name) == "navlin" and name != "navlin"]
 
@@ -238,7 +289,7 @@ def test_help_imports_only_the_command_line_parser(arguments: list[str]) -> None
 
 REACHED_OTHERWISE = {
     "navlin.shipped.SYSTEMD": "where the units are that an installation copies",
-    "navlin.index.fields.STAMPS": "what may differ between two indexes made of the same inputs",
+    "navlin.index.schema.fields.STAMPS": "what may differ between two indexes made of the same inputs",
     "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }

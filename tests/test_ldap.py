@@ -39,8 +39,8 @@ from navlin.access.roles import Role
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.cli import main
-from navlin.index.solr import Solr
-from navlin.service.configuration import BadConfiguration, read_configuration
+from navlin.index.solr.solr import Solr
+from navlin.service.settings.configuration import BadConfiguration, read_configuration
 from tests.services.certificates import certificate
 from tests.services.ldap import (
     ACCOUNT,

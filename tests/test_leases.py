@@ -21,11 +21,10 @@ from uuid import uuid4
 
 import pytest
 
-from navlin.index import leases
-from navlin.index.fields import RUNS
-from navlin.index.holder import Holder, lives, may_live, this_process
-from navlin.index.leases import Leased, LeaseLost, held_lease, lease
-from navlin.index.runs import (
+from navlin.index.journal import leases
+from navlin.index.journal.holder import Holder, lives, may_live, this_process
+from navlin.index.journal.leases import Leased, LeaseLost, held_lease, lease
+from navlin.index.journal.runs import (
     Fence,
     RecordTaken,
     RunRecord,
@@ -36,7 +35,8 @@ from navlin.index.runs import (
     save_run,
     save_run_fenced,
 )
-from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr, SolrAddress, SolrUnavailable
 from navlin.model.records import Position
 from tests.support import namespaces
 from tests.support.leases import ANOTHER, held_by, lay, leave
@@ -446,8 +446,8 @@ def test_a_losers_positions_are_refused_and_replaced_by_the_winners(solr: Solr, 
 
 HOLDS = """
 import sys, time
-from navlin.index.leases import lease, LeaseLost
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.journal.leases import lease, LeaseLost
+from navlin.index.solr.solr import Solr, SolrAddress
 url, user, password, name, length_s = sys.stdin.readline().split()
 if len(sys.argv) > 1:
     from tests.support.namespaces import cross

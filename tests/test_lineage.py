@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from navlin.index.fields import RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, column_key, operation_key, partition_key
 from navlin.query.answer import Direction, Edge, Lineage, Reason
 from navlin.query.lineage import Uncollected, UnknownEntity, lineage

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from linker import RULES
-from navlin.index.fields import RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, surely_of_table
 from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, World

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from navlin.model.records import Entity, Relation
 from navlin.model.source import Source, source_id

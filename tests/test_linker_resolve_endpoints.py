@@ -11,9 +11,9 @@ import pytest
 
 from linker.linking import Linking
 from linker.resolve_endpoints import Reason, unlink
-from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
-from navlin.index.solr import Added, Solr
-from navlin.index.unlinked import unlinked_counts
+from navlin.index.graph.unlinked import unlinked_counts
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, date_ms
+from navlin.index.solr.solr import Added, Solr
 from navlin.model.keys import RelationType
 from navlin.model.source import Source
 from tests.support.indexed_estate import DAY_MS, World

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key
 from navlin.model.records import Entity, Relation
 from navlin.query.lineage import lineage

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType
 from navlin.model.records import Entity
 from tests.support.indexed_estate import World

@@ -8,9 +8,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navlin.index.documents import entity_envelope, implied_relation
-from navlin.index.envelope import Envelope
-from navlin.index.listing import listing_envelopes
+from navlin.index.schema.envelope import Envelope
+from navlin.index.write.documents import entity_envelope, implied_relation
+from navlin.index.write.listing import listing_envelopes
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity, Listing
 from navlin.model.source import Source

@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 
 from navlin.cli import main
 from navlin.cli.invocation import Exit
-from navlin.index.fields import RUNS
-from navlin.index.rejects import save_rejects
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.records import Reject
 from navlin.model.source import IMPALA, Source, source_id

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.documents import granted_envelopes, source_envelope
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
-from navlin.index.sources import KnownSource, known_sources
-from navlin.index.stamp import Stamp
-from navlin.index.writing import Outcome, write
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import granted_envelopes, source_envelope
+from navlin.index.write.writing import Outcome, write
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, source_id
-from navlin.service.configuration import read_configuration
 from navlin.service.loader import ConfiguredSources, SharedIdentity, load, load_extractors
+from navlin.service.settings.configuration import read_configuration
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = "loader"

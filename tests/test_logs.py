@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import structlog
 
-from navlin.service.configuration import LogSettings
 from navlin.service.logs import configure_logs
+from navlin.service.settings.configuration import LogSettings
 
 
 @pytest.fixture

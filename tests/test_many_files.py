@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index import solr_query as q
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.presented import presented
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.graph.presentation import presented
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import solr_query as q
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import EntityType, listed_path_key, path_column_key, path_key
 from navlin.model.source import Estate, Source, source_id

@@ -18,11 +18,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from navlin.api.metrics import MOST_AGE_S, gauges
 from navlin.api.own import ROOT
 from navlin.cli import COMMANDS
-from navlin.index.fields import RUNS
-from navlin.index.purges import DailyPurge, forget_daily, remember_daily
-from navlin.index.rejects import save_rejects
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.purges import DailyPurge, forget_daily, remember_daily
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.records import Reject
 from navlin.model.source import IMPALA, Source, source_id

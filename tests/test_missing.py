@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.solr.solr import Solr
 from navlin.pipeline.guard import WATER_MS, Guard, HighWater
 from navlin.pipeline.missing import BELOW_FIRST, Look, Missing, Verdict, decide, topmost
 from tests.support.pipeline_estate import SmallEstate

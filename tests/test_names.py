@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, Key, location_key, operation_key, partition_key
 from navlin.model.source import Estate

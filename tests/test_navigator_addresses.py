@@ -12,8 +12,8 @@ import pytest
 from navlin.api.navigator import ENDPOINTS, UNVERSIONED
 from navlin.api.navigator.out_of_scope import NOT_HERE
 from navlin.edit.models import register
-from navlin.index.editing import Author
-from navlin.index.solr import Solr
+from navlin.index.people.editing import Author
+from navlin.index.solr.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.query_estate import World
 from tests.support.web import Web

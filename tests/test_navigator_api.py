@@ -12,7 +12,7 @@ import requests
 
 from navlin.api.navigator import ENDPOINTS, NEWEST, OLDEST, UNVERSIONED
 from navlin.api.navigator.entity_form import KEYS, SOURCE_TYPES
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType, database_key
 from navlin.query.search import search
 from navlin.solr_server.embedded import EmbeddedSolr

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from tests.support.hue_catalog import NAMESPACE, Failed, HueCatalog, NoEntity
 from tests.support.indexed_estate import World
 from tests.support.navigator_scripts import Scripts

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from navlin.index.edits import edits_of
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.journal.edits import edits_of
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from tests.support.indexed_estate import World
 from tests.support.web import Web
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import solr_date
-from navlin.index.requests import Job, State, leave_request, save_request, withdraw_request
+from navlin.index.journal.requests import Job, State, leave_request, save_request, withdraw_request
+from navlin.index.schema.fields import solr_date
 from tests.support.indexed_estate import World
 from tests.support.leases import held_by
 from tests.support.web import Web, running_web

@@ -12,10 +12,10 @@ import pytest
 
 from linker.purge import purge
 from navlin.edit.plugin import MOST_ENDS, write_objects
-from navlin.index.editing import Author
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
-from navlin.index.user_entities import SDK_SOURCE
+from navlin.index.people.editing import Author
+from navlin.index.people.user_entities import SDK_SOURCE
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, database_key, pig_execution_key
 from navlin.model.source import PIG, Source, source_id
 from tests.support.indexed_estate import DAY_MS, World

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key, operation_key
 from navlin.model.source import HIVE, Source, source_id
 from tests.support.indexed_estate import World

@@ -5,10 +5,10 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from navlin.index.fields import RELATIONS
-from navlin.index.graph import Graph
-from navlin.index.neighbours import IDS_A_PART, PARTS, Wanted
-from navlin.index.solr import Solr
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.neighbours import IDS_A_PART, PARTS, Wanted
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 
 FLOWS = (RelationType.DATA_FLOW.value,)

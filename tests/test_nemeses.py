@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support import full_disk
 from tests.support.another_process import AnotherProcess

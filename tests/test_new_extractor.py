@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from navlin.cli import main
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import source_id
 from tests.support.leases import held_by

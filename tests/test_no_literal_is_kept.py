@@ -19,9 +19,9 @@ from extractors.impala_events import ImpalaEvents
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.keys import EntityType, table_key
 from navlin.model.records import Entity, Reject
@@ -29,8 +29,8 @@ from navlin.model.redaction.literals import without_literals
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.masking_literals import without_literals_in
 from navlin.pipeline.run import Pipeline
-from navlin.service.configuration import read_configuration
 from navlin.service.loader import load, load_extractors
+from navlin.service.settings.configuration import read_configuration
 from tests import test_hive_events, test_impala_events, test_spark_lineage_events
 from tests.services.rest import JobHistory, ResourceManager
 from tests.support import openlineage, spark_logs, yarn_rounds

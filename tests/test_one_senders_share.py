@@ -17,9 +17,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.openlineage.openlineage_events import OpenLineageEvents
-from navlin.index.fields import ELEMENTS, RUNS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.run import Pipeline

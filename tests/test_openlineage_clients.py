@@ -18,9 +18,9 @@ import pytest
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents
 from navlin.access.store import AccessFile
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HIVE, SPARK, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline

@@ -19,10 +19,10 @@ import requests
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile
 from navlin.api.event_spool import KEEP_S, SENDER_BYTES, EventSpool, SpoolFull
-from navlin.index.fields import RUNS
-from navlin.index.read_files import read_to_end
-from navlin.index.runs import save_positions
-from navlin.index.solr import Solr
+from navlin.index.journal.read_files import read_to_end
+from navlin.index.journal.runs import save_positions
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.records import Position
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.openlineage import COMPLETE, RUNNING, START, WHOLE, Follower, Json, flows, statuses

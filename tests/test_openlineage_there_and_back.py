@@ -21,7 +21,7 @@ from navlin.export.values import (
     Operation,
     Run,
 )
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import Extractor
 from navlin.model.records import Entity, Relation
 from navlin.model.source import Estate, Source, source_id

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from extractors.hms import HiveMetastore
 from extractors.hms.client import connected
 from extractors.hms.idl import Database
-from navlin.index.fields import ELEMENTS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HIVE, Estate, Source, source_id
 from navlin.solr_server.embedded import EmbeddedSolr
@@ -145,8 +145,8 @@ def test_a_push_completes_while_a_pull_is_still_reading(estate: SmallEstate, tmp
 
 HOLDS = """
 import sys
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.leases import lease
+from navlin.index.solr.solr import Solr, SolrAddress
+from navlin.index.journal.leases import lease
 url, user, password, name = sys.stdin.readline().split()
 with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=1.0):
     print("held", flush=True)

@@ -11,7 +11,7 @@ import requests
 
 from navlin.api.application import PACKED_FROM_BYTES
 from navlin.api.own import ROOT
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from tests.support.query_estate import World
 from tests.support.web import Web
 

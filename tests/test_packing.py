@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from navlin.index.connection import SolrAddress, SolrSession
+from navlin.index.solr.connection import SolrAddress, SolrSession
 from navlin.model.extractor import EXTRACTORS
 from navlin.pipeline import packing, reading
 from navlin.pipeline.packing import OF_SPARK, PACKAGES, PYTHON, NotPacked, pack, package_files, required
@@ -96,7 +96,7 @@ def test_the_archive_runs_without_anything_else_installed(tmp_path: Path) -> Non
     subprocess.run(["tar", "-xzf", str(archive), "-C", str(tmp_path)], check=True)
     program = (
         "import sys, ssl, ctypes, sqlite3, zlib, numpy, pandas, pyarrow, re2, orjson, requests, thrift, zstandard\n"
-        "import navlin.model.records, navlin.index.documents, extractors.hms, extractors.impala_events, linker\n"
+        "import navlin.model.records, navlin.index.write.documents, extractors.hms, extractors.impala_events, linker\n"
         "print(*sorted({m.__file__ for m in sys.modules.values() if getattr(m, '__file__', None)}), *sys.path, sep='\\n')"
     )
     done = subprocess.run(

@@ -21,11 +21,11 @@ from extractors.hms import client as hms
 from extractors.yarn.plan import SeenSplit
 from extractors.yarn.rest import RestError, RestUnavailable
 from navlin.access.ldap import LdapError, Server, conversation
-from navlin.cli import remote
+from navlin.cli import server as another_navlin
 from navlin.cli.invocation import Failure
 from navlin.export import connection as exports
-from navlin.index.connection import SolrAddress, SolrError
-from navlin.index.solr import Solr
+from navlin.index.solr.connection import SolrAddress, SolrError
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType
 from navlin.model.records import Entity, Reject
 from tests.services import hostile
@@ -160,17 +160,17 @@ def target(where: str, scheme: str = "http") -> Any:
 
 
 def other_navlin(where: str, scheme: str = "http") -> Any:
-    with TemporaryDirectory() as folder, patch.object(remote, "TIMEOUT_S", SILENCE_S):
+    with TemporaryDirectory() as folder, patch.object(another_navlin, "TIMEOUT_S", SILENCE_S):
         token = Path(folder) / "token"
         token.write_text("token")
-        return remote.Server(f"{scheme}://{where}", token).send("GET", "/search")
+        return another_navlin.Server(f"{scheme}://{where}", token).send("GET", "/search")
 
 
 def other_navlin_download(where: str, scheme: str = "http") -> Any:
-    with TemporaryDirectory() as folder, patch.object(remote, "TIMEOUT_S", SILENCE_S):
+    with TemporaryDirectory() as folder, patch.object(another_navlin, "TIMEOUT_S", SILENCE_S):
         token = Path(folder) / "token"
         token.write_text("token")
-        pieces, _ = remote.Server(f"{scheme}://{where}", token).records("/search", [])
+        pieces, _ = another_navlin.Server(f"{scheme}://{where}", token).records("/search", [])
         return sum(map(len, pieces))
 
 

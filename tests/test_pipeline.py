@@ -14,15 +14,16 @@ from pyspark.sql import SparkSession
 
 from linker import link
 from linker.linking import Linking
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.graph import Graph
-from navlin.index.holder import this_process
-from navlin.index.leases import held_lease
-from navlin.index.readings import reading
-from navlin.index.runs import RunRecord, Status, last_run, save_run
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
-from navlin.index.stamp import Stamp
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.holder import this_process
+from navlin.index.journal.leases import held_lease
+from navlin.index.journal.readings import reading
+from navlin.index.journal.runs import RunRecord, Status, last_run, save_run
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.identity import relation_id
 from navlin.model.keys import location_key, operation_key
 from navlin.model.source import HDFS
@@ -367,13 +368,13 @@ def test_a_new_relation_is_written_once_with_its_claims_resolved(
         estate.pull()
     estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
     changed_by_linking: list[str] = []
-    change = Graph.change_relations
+    change = GraphChanges.change_relations
 
-    def counted(graph: Graph, ids: Collection[str], *more: Any) -> int:
+    def counted(changes: GraphChanges, ids: Collection[str], *more: Any) -> int:
         changed_by_linking.extend(ids)
-        return change(graph, ids, *more)
+        return change(changes, ids, *more)
 
-    monkeypatch.setattr(Graph, "change_relations", counted)
+    monkeypatch.setattr(GraphChanges, "change_relations", counted)
     run = estate.follow()
     flows = [d for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"]
     assert {(d["unlinked"], d.get("unlinkedReason")) for d in flows} == {
@@ -407,13 +408,13 @@ def test_an_entity_removed_between_writing_and_linking_a_relation_is_noticed(
 
     def link_late(linking: Linking) -> dict[str, int]:
         graph, identity = Graph(estate.solr), estate.key("sales.report").identity
-        version = graph.entities_now([identity])[identity].version
+        changes, version = GraphChanges(graph.solr), graph.entities_now([identity])[identity].version
         purge = RunRecord("purge", "purge", 1, Status.RUNNING, estate.now_ms - purge_began_before_ms)
         if ended_before_ms is not None:
             purge = replace(purge, status=Status.FINISHED, ended_ms=estate.now_ms - ended_before_ms)
         save_run(estate.solr, purge)
-        assert not graph.remove_entities({identity: version}, Stamp(purge.run_id, purge.started_ms))
-        graph.commit(relations=False)
+        assert not changes.remove_entities({identity: version}, Stamp(purge.run_id, purge.started_ms))
+        changes.commit(relations=False)
         return link(linking)
 
     monkeypatch.setattr("navlin.pipeline.run.link", link_late)

@@ -14,15 +14,15 @@ from pyspark.sql import SparkSession
 
 from extractors.hms.idl import Database
 from navlin.cli import main
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import GIVEN, Registration
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.run import Pipeline
-from navlin.service.configuration import read_configuration
 from navlin.service.loader import load, load_extractors
+from navlin.service.settings.configuration import read_configuration
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, Metastore, table
 from tests.support.pipeline_estate import SmallEstate
 from tests.support.served_daemon import record

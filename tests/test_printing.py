@@ -20,12 +20,12 @@ from rich.table import Table
 
 from navlin.cli import main
 from navlin.cli.terminal import console, print_json
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.printable import printable, printable_json
 from navlin.render.console import CleanConsole
-from navlin.service.configuration import LogSettings
 from navlin.service.library_logs import warnings_on_stderr
 from navlin.service.logs import configure_logs
+from navlin.service.settings.configuration import LogSettings
 from tests.test_cli import configuration, run
 
 ROOT = Path(__file__).parents[1]

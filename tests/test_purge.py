@@ -20,11 +20,11 @@ from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.cli.invocation import Exit
 from navlin.cli.purge import exit_code
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
-from navlin.index.holder import Holder
-from navlin.index.leases import held_lease
-from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
-from navlin.index.solr import Added, Solr, SolrUnavailable
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.leases import held_lease
+from navlin.index.journal.purges import forget_purged_before, open_purge, purged_before_ms
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS, date_ms
+from navlin.index.solr.solr import Added, Solr, SolrUnavailable
 from navlin.model.keys import EntityType, Key, RelationType, path_key
 from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
@@ -655,8 +655,8 @@ def _restore(world: World, documents: Mapping[str, list[dict[str, Any]]]) -> Non
 
 SCRIPT = """
 import os, signal, sys
-from navlin.index.leases import Holder
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.journal.leases import Holder
+from navlin.index.solr.solr import Solr, SolrAddress
 from linker.purge import purge
 
 class Dying(Solr):

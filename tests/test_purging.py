@@ -11,10 +11,10 @@ import pytest
 
 from linker import purge_doubt
 from navlin.cli.invocation import Exit
-from navlin.index.purges import DailyPurge, forget_daily, remember_daily
-from navlin.index.solr import Solr, SolrAddress
-from navlin.service.configuration import PurgeSettings
-from navlin.service.purging import DAY_MS, Purging
+from navlin.index.journal.purges import DailyPurge, forget_daily, remember_daily
+from navlin.index.solr.solr import Solr, SolrAddress
+from navlin.service.maintenance.purging import DAY_MS, Purging
+from navlin.service.settings.configuration import PurgeSettings
 from tests.support.indexed_estate import NOW_MS, World
 from tests.test_cli import configuration, json_of, run
 from tests.test_purge import old_executions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.index.query_fields import clause, value_of
+from navlin.index.search.query_fields import clause, value_of
 
 VIEWS = "(+sourceType:HIVE +type:(VIEW) -internalType:[* TO *])"
 FILES = "(+sourceType:HDFS +type:(FILE DIRECTORY) -internalType:[* TO *])"

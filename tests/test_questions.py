@@ -18,10 +18,10 @@ from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import main
 from navlin.cli.invocation import EXITS, Exit
 from navlin.console import PAGES
-from navlin.index.fields import RUNS
-from navlin.index.rejects import save_rejects
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import RelationType
 from navlin.model.records import Reject

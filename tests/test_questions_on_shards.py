@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, operation_key, partition_key
 from navlin.query.lineage import lineage
 from navlin.query.names import entity_named

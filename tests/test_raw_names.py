@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from navlin.index.fields import RUNS
-from navlin.index.runs import load_positions, save_positions
-from navlin.index.saved_values import dumps, loads
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import load_positions, save_positions
+from navlin.index.journal.saved_values import dumps, loads
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import Extractor
 from navlin.model.plan import Positions
 from navlin.model.raw_names import raw, shown, stored

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from extractors.hdfs import Hdfs
 from extractors.hms import HiveMetastore
-from navlin.index.documents import entity_envelope
-from navlin.index.saved_values import dumps, loads
+from navlin.index.journal.saved_values import dumps, loads
+from navlin.index.write.documents import entity_envelope
 from navlin.model.keys import EntityType
 from navlin.model.plan import Positions
 from navlin.model.raw_names import shown

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navlin.index.fields import INDEXED_TEXT_CHARS
+from navlin.index.schema.fields import INDEXED_TEXT_CHARS
 from navlin.model.keys import (
     EntityType,
     RelationType,

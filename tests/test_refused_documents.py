@@ -8,14 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from navlin.index.exports import ExportPosition, save_export
-from navlin.index.fields import ELEMENTS, RUNS
-from navlin.index.inheritance import Reached, StoredReach, save_reaches
-from navlin.index.rejects import save_rejects
-from navlin.index.removals import record_removal
-from navlin.index.runs import Fence, RunRecord, Status, save_positions, save_run, save_run_fenced
-from navlin.index.solr import Solr, SolrError
-from navlin.index.stamp import Stamp
+from navlin.index.journal.export_positions import ExportPosition, save_export
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.removals import record_removal
+from navlin.index.journal.runs import Fence, RunRecord, Status, save_positions, save_run, save_run_fenced
+from navlin.index.people.inheritance import Reached, StoredReach, save_reaches
+from navlin.index.schema.fields import ELEMENTS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.model.records import Position, Reject
 
 TOO_LONG = "x" * 40_000

@@ -19,7 +19,7 @@ from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
 from navlin.cli.remote import DOWNLOADS
 from navlin.cli.terminal import print_csv, print_pieces
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.questions import NAMES
 from tests.support.query_estate import World
 from tests.support.web import Web

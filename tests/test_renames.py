@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 from extractors.hms import HiveMetastore
 from extractors.hms.client import Connection, connected
 from extractors.hms.idl import Database
-from navlin.index.fields import ELEMENTS, RUNS
-from navlin.index.moved import Moved, moved_along
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS, RUNS
+from navlin.index.solr.solr import Solr
+from navlin.index.write.renames import Moved, moved_along
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import Key, column_key, table_key
 from navlin.model.source import HIVE, Estate, Source, source_id

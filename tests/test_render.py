@@ -8,7 +8,7 @@ import textwrap
 import pytest
 from rich.console import Console, RenderableType
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key, execution_key
 from navlin.model.plurals import counted
 from navlin.model.refusal import with_entities

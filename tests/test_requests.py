@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import RUNS
-from navlin.index.holder import Holder, this_process
-from navlin.index.requests import (
+from navlin.index.journal.holder import Holder, this_process
+from navlin.index.journal.requests import (
     KEPT_MS,
     Job,
     Request,
@@ -25,8 +24,9 @@ from navlin.index.requests import (
     save_request,
     withdraw_request,
 )
-from navlin.index.solr import Solr
-from navlin.service.requests import Refused, Requests, Step, Stopped
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
+from navlin.service.daemon.requests import Refused, Requests, Step, Stopped
 
 SOON_S = 60.0
 NOW_MS = 1_800_000_000_000

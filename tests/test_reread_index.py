@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import ELEMENTS
-from navlin.index.graph import Graph
-from navlin.index.runs import Status
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.gaps import READ_BY_OLDER
 from navlin.query.incomplete import IncompleteOperation, incomplete
 from tests.support.pipeline_estate import FIRST_MS, SmallEstate
@@ -96,17 +96,17 @@ def test_an_interrupted_pass_is_completed_by_the_next(
     removals = 0
     with monkeypatch.context() as cut:
         for step in ("remove_entities", "remove_relations"):
-            real = getattr(Graph, step)
+            real = getattr(GraphChanges, step)
 
-            def counted(graph: Graph, *given: Any, real: Any = real) -> Any:
+            def counted(changes: GraphChanges, *given: Any, real: Any = real) -> Any:
                 nonlocal removals
-                done = real(graph, *given)
+                done = real(changes, *given)
                 removals += 1
                 if removals > at:
                     raise ConnectionError("cut off")
                 return done
 
-            cut.setattr(Graph, step, counted)
+            cut.setattr(GraphChanges, step, counted)
         assert "cut off" in estate.follow().error
     read(estate)
     mended = contents(estate)

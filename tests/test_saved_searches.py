@@ -17,9 +17,14 @@ from navlin.api.own import ROOT
 from navlin.cli import main
 from navlin.cli.invocation import Exit
 from navlin.edit.saved_searches import Asker, NameTaken, remove_search, save_search
-from navlin.index.editing import Author
-from navlin.index.saved_searches import remove_saved_search, saved_search, saved_searches, write_saved_search
-from navlin.index.solr import Solr
+from navlin.index.people.editing import Author
+from navlin.index.people.saved_searches import (
+    remove_saved_search,
+    saved_search,
+    saved_searches,
+    write_saved_search,
+)
+from navlin.index.solr.solr import Solr
 from navlin.query.saved import query_named
 from tests.support.query_estate import World
 from tests.support.web import Web

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from navlin.api.own import ROOT as API
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from tests.support.indexed_estate import World
 from tests.support.web import PASSWORD, running_web
 

@@ -12,10 +12,10 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from navlin.pipeline.wall_clock import WallClock
-from navlin.service.due_time import WAKE_S, DueTime
-from navlin.service.schedule import Schedule
-from navlin.service.time_of_day import last_s, next_s
-from navlin.service.watching import Watching
+from navlin.service.daemon.due_time import WAKE_S, DueTime
+from navlin.service.daemon.schedule import Schedule
+from navlin.service.daemon.watching import Watching
+from navlin.service.settings.time_of_day import last_s, next_s
 
 SOON_S = 120.0
 """Maximum time, on a loaded machine, of an operation that takes milliseconds."""

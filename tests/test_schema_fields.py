@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from navlin.index.cores import CONFIGSET, CORES, create
-from navlin.index.fields import ELEMENTS, RUNS
-from navlin.index.schema import UnusableIndex
-from navlin.index.schema_fields import Fields, differences, fields_of, shipped_fields
-from navlin.index.solr import Solr
-from navlin.service.opening import open_index
+from navlin.index.admin.cores import CONFIGSET, CORES, create
+from navlin.index.admin.schema import UnusableIndex
+from navlin.index.admin.schema_fields import Fields, differences, fields_of, shipped_fields
+from navlin.index.schema.fields import ELEMENTS, RUNS
+from navlin.index.solr.solr import Solr
+from navlin.service.maintenance.opening import open_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
 

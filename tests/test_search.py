@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, operation_key
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, core_for, search

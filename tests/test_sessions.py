@@ -37,9 +37,9 @@ from navlin.api import navigator, own
 from navlin.api.application import application
 from navlin.api.own import ROOT
 from navlin.cli import main
-from navlin.index.solr import Solr
-from navlin.service.configuration import BadConfiguration, read_configuration
-from navlin.service.web import service_of
+from navlin.index.solr.solr import Solr
+from navlin.service.daemon.web import service_of
+from navlin.service.settings.configuration import BadConfiguration, read_configuration
 from tests.support.http_browser import Browser
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web, started_web
 

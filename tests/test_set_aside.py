@@ -15,10 +15,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.lineage.planned_files import GIVEN_UP_AFTER
-from navlin.index.fields import RUNS
-from navlin.index.overview import source_overview
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.overview import source_overview
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.planning import ASIDE_AFTER, ASIDE_MS

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from navlin.index.cores import CORES
+from navlin.index.admin.cores import CORES
 from navlin.java import find_java
 
 ROOT = Path(__file__).parents[1]
@@ -177,8 +177,8 @@ def test_an_installed_wheel_runs_with_a_jre(installed: Path, tmp_path: Path, sol
     code = """if True:
         import sys
         from pathlib import Path
-        from navlin.index.cores import CORES
-        from navlin.index.solr import Solr
+        from navlin.index.admin.cores import CORES
+        from navlin.index.solr.solr import Solr
         from navlin.shipped import CONF
         from navlin.solr_server.embedded import EmbeddedSolr
         state, jars, java_home = map(Path, sys.argv[1:])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, sub_operation_key
 from navlin.query.column_flows import column_flows
 from navlin.query.show import LISTED, show

@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from navlin.index.cores import CONFIGSET
-from navlin.index.fields import (
+from navlin.index.admin.cores import CONFIGSET
+from navlin.index.graph.state import held_below, held_in_range
+from navlin.index.schema.fields import (
     ELEMENTS,
     KNOWN,
     LINKER_FIELDS,
@@ -24,8 +25,7 @@ from navlin.index.fields import (
     STAMPS,
     USER_FIELDS,
 )
-from navlin.index.solr import Solr, SolrAddress, SolrError
-from navlin.index.state import held_below, held_in_range
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.query.search import search
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from navlin.index import selecting
-from navlin.index.core_status import core_status, fields_of_core
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.selecting import HIDDEN
-from navlin.index.solr import Solr
+from navlin.index.admin.core_status import core_status, fields_of_core
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.search import selecting
+from navlin.index.search.selecting import HIDDEN
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
 from navlin.query.date_math import gap_ms, moment_ms
 from navlin.query.select import select_pieces

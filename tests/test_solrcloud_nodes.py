@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index.cores import CONFIGSET, CORES, create
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr, SolrError, SolrUnavailable
+from navlin.index.admin.cores import CONFIGSET, CORES, create
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr, SolrError, SolrUnavailable
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import another_node, solr_cloud

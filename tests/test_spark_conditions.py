@@ -9,7 +9,7 @@ import pytest
 
 from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.tree import walk
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
 from navlin.query.evidence import evidence
 from navlin.render.evidence import evidence_html
 from tests.support.http_browser import Browser

@@ -37,7 +37,7 @@ import os, signal, sys
 from pathlib import Path
 
 import pytest
-from navlin.service.configuration import SparkSettings
+from navlin.service.settings.configuration import SparkSettings
 from navlin.service.spark_session import LazySparkSession
 
 def use(end):

@@ -14,10 +14,10 @@ from extractors.spark import SparkEvents
 from extractors.spark.application import Application
 from extractors.spark.lineage import Names
 from extractors.spark.plan.reads import End, EndKind
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
-from navlin.index.state import look_up
+from navlin.index.graph.state import look_up
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import path_column_key
 from navlin.model.source import SPARK, Estate, Source, source_id

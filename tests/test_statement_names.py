@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.graph import Graph
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import execution_key, operation_key
 from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Direction, Edge, Hop, Lineage, Node

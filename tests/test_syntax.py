@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.index.query_text import printed
+from navlin.index.search.print_query import printed
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 

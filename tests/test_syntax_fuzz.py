@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from navlin.index.query_text import asked, printed
-from navlin.index.solr import Solr
+from navlin.index.search.print_query import asked, printed
+from navlin.index.solr.solr import Solr
 from navlin.query import syntax
 from navlin.query.scanner import QueryError
 from navlin.query.search import search

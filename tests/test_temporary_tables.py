@@ -21,8 +21,8 @@ import pytest
 from extractors.hms import HiveMetastore, idl
 from extractors.hms.client import connected
 from extractors.impala_events import ImpalaEvents
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, IMPALA, Estate, Source, source_id

@@ -16,8 +16,8 @@ import pytest
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
-from navlin.index.fields import DATES, date_ms, is_date, odd_dates, to_fields
-from navlin.index.listing import listing_envelopes, odd_dates_of
+from navlin.index.schema.fields import DATES, date_ms, is_date, odd_dates, to_fields
+from navlin.index.write.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
 from navlin.model.plan import Positions
 from navlin.model.records import Listing, Reject, Split

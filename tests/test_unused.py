@@ -13,17 +13,17 @@ import orjson
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.documents import source_envelope
-from navlin.index.fields import RUNS, solr_date
-from navlin.index.graph import Graph
-from navlin.index.purges import forget_purged_before, remember_purged_before
-from navlin.index.readers import Place, sharing
-from navlin.index.rejects import save_rejects
-from navlin.index.relation import End
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import HELD_BACK, RunRecord, Status, save_positions, save_run
-from navlin.index.solr import Solr
-from navlin.index.user_entities import SDK, SDK_SOURCE, write_relations
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import End
+from navlin.index.journal.purges import forget_purged_before, remember_purged_before
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import HELD_BACK, RunRecord, Status, save_positions, save_run
+from navlin.index.people.user_entities import SDK, SDK_SOURCE, write_relations
+from navlin.index.schema.fields import RUNS, solr_date
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.readers import Place, sharing
+from navlin.index.write.documents import source_envelope
 from navlin.model.gaps import READS_UNNAMED
 from navlin.model.identity import run_id
 from navlin.model.image_positions import ENTRIES

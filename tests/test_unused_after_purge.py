@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from linker.purge import PurgeReport, purge
-from navlin.index.entity import WHOLE, LastRead
-from navlin.index.fields import ELEMENTS, RUNS, solr_date
-from navlin.index.graph import Graph
-from navlin.index.holder import Holder
-from navlin.index.rejects import rejected, save_rejects
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.entity import WHOLE, LastRead
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.rejects import rejected, save_rejects
+from navlin.index.schema.fields import ELEMENTS, RUNS, solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -30,7 +30,7 @@ from navlin.model.keys import (
 from navlin.model.records import Reject
 from navlin.model.source import Source
 from navlin.query.unused import Question, Verdict
-from navlin.service.forget import forget, to_forget
+from navlin.service.maintenance.forget import forget, to_forget
 from tests.support.query_estate import HDFS, HIVE, IMPALA, SPARK
 from tests.support.solr_proxy import Call, SolrProxy
 from tests.test_cli import configuration, run

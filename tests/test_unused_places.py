@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.contents import WEEK_MS
-from navlin.index.fields import RUNS, solr_date
-from navlin.index.runs import save_positions
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import save_positions
+from navlin.index.schema.fields import RUNS, solr_date
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.contents import WEEK_MS
 from navlin.model.image_positions import ACCESSES, IMAGE
 from navlin.model.keys import Key, RelationType, partition_key, path_key
 from navlin.model.records import Position

@@ -9,8 +9,8 @@ import itertools
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.entity import StoredEntity
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key, RelationType
 from navlin.query.names import entity_named
 from navlin.query.usage import Usage, usage

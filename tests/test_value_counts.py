@@ -18,9 +18,9 @@ from click.testing import Result
 
 from navlin.api.own import ROOT
 from navlin.cli.invocation import Exit
-from navlin.index import counting
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.search import counting
+from navlin.index.solr.solr import Solr
 from navlin.query.scanner import QueryError
 from navlin.query.value_counts import ValueCounts, count_values
 from tests.support.web import Web

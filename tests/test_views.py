@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from extractors.hms import HiveMetastore
 from extractors.hms.client import connected
 from extractors.hms.idl import Database, Table
-from navlin.index.fields import RELATIONS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, Estate, Source, source_id

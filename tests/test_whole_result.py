@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from navlin.api.own import ROOT
 from navlin.cli import main
 from navlin.cli.invocation import Exit
-from navlin.index import searching
-from navlin.index.solr import Solr
+from navlin.index.search import searching
+from navlin.index.solr.solr import Solr
 from navlin.query.whole_result import whole_result
 from tests.support.query_estate import World
 from tests.support.web import Web

@@ -11,9 +11,9 @@ import pytest
 
 from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.identity import identify
 from navlin.model.keys import (

@@ -9,7 +9,7 @@ import pytest
 
 from extractors.yarn.plan import SeenSplit
 from extractors.yarn.rest import RestUnavailable
-from navlin.index.fields import is_user_field
+from navlin.index.schema.fields import is_user_field
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered, Entity

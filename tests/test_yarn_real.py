@@ -19,10 +19,10 @@ from extractors.hms import HiveMetastore
 from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
 from navlin.demo.hadoop import Hadoop
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.presented import presented
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.graph.presentation import presented
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType, path_key, table_key

@@ -56,9 +56,9 @@ from navlin.api.parameters import texts_of
 from navlin.api.repeated import Repeated
 from navlin.api.service import Service
 from navlin.api.walking import Walking
-from navlin.index.fields import RUNS
-from navlin.index.solr import SolrError, SolrUnavailable
-from navlin.index.writing import TooManyConflicts
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import SolrError, SolrUnavailable
+from navlin.index.write.rewriting import TooManyConflicts
 from navlin.model.refusal import Refusal
 from navlin.questions.declare.parameters import from_both, from_json, from_query
 from navlin.questions.declare.question import JSON, Lines, exit_code

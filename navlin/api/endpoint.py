@@ -14,8 +14,8 @@ from navlin.access.store import User
 from navlin.api.bodies import SMALL_BYTES
 from navlin.api.json_bounds import MOST_VALUES
 from navlin.api.service import Service
-from navlin.index.editing import Author
-from navlin.index.solr import Solr
+from navlin.index.people.editing import Author
+from navlin.index.solr.solr import Solr
 from navlin.questions.declare import question as questions
 
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from navlin.api.repeated import Repeated
 from navlin.api.service import Service
-from navlin.index.solr import SolrError
+from navlin.index.solr.solr import SolrError
 
 log = structlog.stdlib.get_logger(__name__)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

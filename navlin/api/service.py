@@ -10,7 +10,7 @@ from typing import Any
 
 from navlin.access.gate import Gate
 from navlin.api.openlineage import EventDoor
-from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
+from navlin.index.solr.solr import Solr, SolrAddress, SolrUnavailable
 
 
 class Index:

@@ -61,7 +61,8 @@ class Commands(click.Group):
         """Return the typed command; with ``--url``, a variant that sends requests to a server."""
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and (url := ctx.params.get("url")):
-            from navlin.cli.remote import Server, over_http
+            from navlin.cli.remote import over_http
+            from navlin.cli.server import Server
 
             command = over_http(name, command, Server(url, ctx.params["token_file"]))
         return name, command, rest
@@ -103,12 +104,12 @@ class Commands(click.Group):
 def _exit_code(error: Exception) -> Exit | None:
     """Return the exit code of an error whose message is all that the user needs; None for any other error. The error
     classes are imported only here, because a successful command does not need them."""
-    from navlin.index.cores import NotCreated
-    from navlin.index.schema import UnusableIndex
-    from navlin.index.solr import SolrError
-    from navlin.index.writing import TooManyConflicts
-    from navlin.service.configuration import BadConfiguration
+    from navlin.index.admin.cores import NotCreated
+    from navlin.index.admin.schema import UnusableIndex
+    from navlin.index.solr.solr import SolrError
+    from navlin.index.write.rewriting import TooManyConflicts
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
+    from navlin.service.settings.configuration import BadConfiguration
     from navlin.solr_server.embedded import NoSolr, StateInUse
     from navlin.solr_server.jars import JarsNotFetched
 

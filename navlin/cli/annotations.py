@@ -58,7 +58,7 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     """
     from navlin.edit.annotation_files import write_annotations
     from navlin.edit.annotations import annotated
-    from navlin.index.query_text import asked
+    from navlin.index.search.print_query import asked
     from navlin.model.plurals import counted
     from navlin.query.scanner import QueryError
     from navlin.query.syntax import parse

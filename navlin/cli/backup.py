@@ -33,12 +33,12 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
       navlin backup /backup/navlin.tar.zst
       navlin backup /shared/solr-backups/monday
     """
-    from navlin.index import collection_backup, core_backup
-    from navlin.index.leases import Leased
-    from navlin.index.snapshots import TooBusy
-    from navlin.index.solr import Solr
+    from navlin.index.admin import collection_backup, core_backup
+    from navlin.index.admin.snapshots import TooBusy
+    from navlin.index.journal.leases import Leased
+    from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
-    from navlin.service.backup import back_up
+    from navlin.service.maintenance.backup import back_up
     from navlin.service.solr import reachable_solr
 
     configuration = invocation.configuration_without_sources()

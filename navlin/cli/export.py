@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from navlin.export.name_patterns import NamePattern
     from navlin.export.target import Target
     from navlin.export.writing import Exported, Question
-    from navlin.index.solr import Solr
+    from navlin.index.solr.solr import Solr
 
 EXAMPLES: Final = """\b
     Examples:
@@ -199,7 +199,7 @@ def _own_options(target: Target) -> Iterator[Callable[..., Any]]:
 def _export(invocation: Invocation, target: Target, asked: _Asked, options: Any) -> None:
     from navlin.export.choosing import NotExportable
     from navlin.export.writing import Question
-    from navlin.index.removals import UnknownRun
+    from navlin.index.journal.removals import UnknownRun
 
     with invocation.solr() as solr:
         try:
@@ -261,7 +261,7 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
     from navlin.export.connection import NotAllowed
     from navlin.export.following import follow
     from navlin.export.writing import Positions, send, write_file
-    from navlin.index.leases import Leased
+    from navlin.index.journal.leases import Leased
 
     remote = asked.out.startswith(("http://", "https://"))
     if asked.follow and (not remote or asked.since or asked.position):

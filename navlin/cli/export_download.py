@@ -23,7 +23,7 @@ from navlin.cli.terminal import print_json, print_pieces, say
 from navlin.files import replaced
 
 if TYPE_CHECKING:
-    from navlin.cli.remote import Server
+    from navlin.cli.server import Server
     from navlin.export.target import Target
 
 ON_THE_SERVER: Final = frozenset(

@@ -9,14 +9,14 @@ from navlin.cli.terminal import console
 from navlin.questions.extract import QUESTION
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
+    from navlin.index.solr.solr import Solr
     from navlin.service.loader import Loaded
     from navlin.service.spark_session import LazySparkSession
 
 
 def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
     from navlin.cli.requested import answer_of_daemon
-    from navlin.index.requests import Job
+    from navlin.index.journal.requests import Job
     from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()

@@ -25,10 +25,10 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
       navlin forget HIVE-1 staging            (a database)
       navlin forget HDFS-1 /tmp --yes
     """
-    from navlin.index.leases import Leased, LeaseLost
-    from navlin.index.sources import known_sources
+    from navlin.index.graph.sources import known_sources
+    from navlin.index.journal.leases import Leased, LeaseLost
     from navlin.model.plurals import counted
-    from navlin.service.forget import forget, to_forget, tree_place
+    from navlin.service.maintenance.forget import forget, to_forget, tree_place
 
     configuration = invocation.configuration()
     with invocation.solr(configuration) as solr:

@@ -29,8 +29,8 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
     Examples:
       navlin index create
     """
-    from navlin.index.cores import CORES, create
-    from navlin.index.solr import Solr
+    from navlin.index.admin.cores import CORES, create
+    from navlin.index.solr.solr import Solr
     from navlin.service.solr import external_address
     from navlin.shipped import CONF
 
@@ -62,9 +62,9 @@ def _archive_spark(state_directory: Path) -> None:
 
 
 def _embedded(invocation: Invocation) -> Sequence[str]:
-    from navlin.index.cores import CORES
-    from navlin.index.solr import Solr
-    from navlin.service.opening import open_index
+    from navlin.index.admin.cores import CORES
+    from navlin.index.solr.solr import Solr
+    from navlin.service.maintenance.opening import open_index
     from navlin.service.solr import jars_directory, reachable_solr
     from navlin.solr_server import jars
 
@@ -93,11 +93,11 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     Examples:
       navlin index upgrade
     """
-    from navlin.index.solr import Solr
+    from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
-    from navlin.service.opening import open_index
+    from navlin.service.maintenance.opening import open_index
+    from navlin.service.maintenance.upgrading import upgrade_index
     from navlin.service.solr import reachable_solr
-    from navlin.service.upgrading import upgrade_index
 
     configuration = invocation.configuration()
     settings = configuration.solr

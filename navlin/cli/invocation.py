@@ -16,10 +16,10 @@ import click
 from navlin.cli.terminal import say
 
 if TYPE_CHECKING:
-    from navlin.index.editing import Author
-    from navlin.index.solr import Solr
-    from navlin.service.configuration import Configuration
+    from navlin.index.people.editing import Author
+    from navlin.index.solr.solr import Solr
     from navlin.service.loader import ConfiguredSources, Loaded
+    from navlin.service.settings.configuration import Configuration
 
 
 class Exit(IntEnum):
@@ -60,15 +60,15 @@ class Invocation:
 
     def configuration(self) -> Configuration:
         """Read the configuration; raises `BadConfiguration`."""
-        from navlin.service.configuration import read_configuration
         from navlin.service.loader import load_extractors
+        from navlin.service.settings.configuration import read_configuration
 
         return _for_its_owner(read_configuration(self.file, load_extractors(), self.environment))
 
     def configuration_without_sources(self) -> Configuration:
         """Read the configuration without the sources. This is enough to query the index, and loads no extractor. Raises
         `BadConfiguration`."""
-        from navlin.service.configuration import read_configuration
+        from navlin.service.settings.configuration import read_configuration
 
         return _for_its_owner(read_configuration(self.file, None, self.environment))
 
@@ -81,9 +81,9 @@ class Invocation:
 
         ``starting`` is called before Solr is started.
         """
-        from navlin.index.solr import Solr
+        from navlin.index.solr.solr import Solr
         from navlin.service.library_logs import warnings_on_stderr
-        from navlin.service.opening import open_index
+        from navlin.service.maintenance.opening import open_index
         from navlin.service.solr import reachable_solr
 
         warnings_on_stderr()
@@ -97,14 +97,14 @@ class Invocation:
 
     def configured_sources(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
         """Return the configured sources, ready to run."""
-        from navlin.index.sources import known_sources
+        from navlin.index.graph.sources import known_sources
         from navlin.service.loader import load
 
         return load(configuration, known_sources(solr))
 
     def author(self) -> Author:
         """Return the author of edits by this call: the user of the operating system."""
-        from navlin.index.editing import Author
+        from navlin.index.people.editing import Author
 
         return Author(user_name(os.getuid()), self.now_ms())
 
@@ -147,7 +147,7 @@ def source_named(sources: ConfiguredSources, name: str) -> Loaded:
 
 def unknown(kind: str, name: str, known: list[str]) -> Failure:
     """Return the failure for an unknown name. The message lists similar names and the known ones."""
-    from navlin.service.typed import suggest
+    from navlin.service.settings.typed import suggest
 
     there = f" (there are: {', '.join(known)})" if known else " (there are none)"
     return Failure(f'there is no {kind} "{name}"{suggest(name, known)}{there}', Exit.NOTHING)

@@ -13,8 +13,8 @@ from navlin.cli.terminal import print_json
 from navlin.questions.declare.question import Asked, Question
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
-    from navlin.service.configuration import Configuration
+    from navlin.index.solr.solr import Solr
+    from navlin.service.settings.configuration import Configuration
 
 
 class JobCommand(QuestionCommand):

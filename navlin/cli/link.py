@@ -11,7 +11,7 @@ from navlin.questions.link import QUESTION
 
 def _run(invocation: Invocation, given: Any) -> Mapping[str, int]:
     from navlin.cli.requested import answer_of_daemon
-    from navlin.index.requests import Job
+    from navlin.index.journal.requests import Job
     from navlin.service import jobs
     from navlin.service.spark_session import LazySparkSession
 

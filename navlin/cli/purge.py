@@ -12,7 +12,7 @@ from navlin.cli.terminal import console, print_json, say
 from navlin.questions.purge import QUESTION
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
+    from navlin.index.solr.solr import Solr
 
 SHOWN = 3
 
@@ -33,7 +33,7 @@ class _PurgeCommand(JobCommand):
 
 def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
     from navlin.cli.requested import answer_of_daemon
-    from navlin.index.requests import Job
+    from navlin.index.journal.requests import Job
     from navlin.service import jobs
 
     configuration = invocation.configuration_without_sources()
@@ -49,7 +49,7 @@ _EXITS: Final = {"leased": Exit.BUSY, "held": Exit.HELD, "stopped": Exit.FAILED}
 
 
 def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
-    from navlin.index.purges import forget_purged_before, purged_before_ms
+    from navlin.index.journal.purges import forget_purged_before, purged_before_ms
 
     before_ms = purged_before_ms(solr)
     forget_purged_before(solr)

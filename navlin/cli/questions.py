@@ -22,8 +22,8 @@ from navlin.questions.declare.parameters import FORMS, Parameter, from_query, on
 from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question, Views, exit_code, to_json
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
-    from navlin.service.configuration import Configuration
+    from navlin.index.solr.solr import Solr
+    from navlin.service.settings.configuration import Configuration
 
 TOLD_EVERY_S: Final = 1.0
 Pairs = Sequence[tuple[str, str]]
@@ -173,7 +173,7 @@ def print_lines(lines: Iterable[bytes], media_type: str) -> None:
 def _room(configuration: Configuration) -> Iterator[None]:
     """Raise `Failure` about a lack of disk space if the index does not respond and the disk is full. `navlin serve` may
     be waiting for space then. A running Solr may refuse even queries, and another one cannot be started."""
-    from navlin.index.solr import SolrError
+    from navlin.index.solr.solr import SolrError
     from navlin.service.disk_space import space
     from navlin.solr_server.embedded import NoSolr
 

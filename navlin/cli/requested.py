@@ -15,8 +15,8 @@ from navlin.cli.invocation import Exit, Failure
 from navlin.cli.terminal import say
 
 if TYPE_CHECKING:
-    from navlin.index.requests import Job, Request
-    from navlin.index.solr import Solr
+    from navlin.index.journal.requests import Job, Request
+    from navlin.index.solr.solr import Solr
 
 POLL_S: Final = 0.2
 INTERRUPTED: Final = "navlin serve ended meanwhile; what it wrote stays, and the next run goes on from there"
@@ -29,7 +29,7 @@ def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Map
     Raises `Failure` if the job fails, or if the daemon ends. Ctrl-C withdraws a request that is still waiting; a job
     that is running continues in the daemon.
     """
-    from navlin.index.requests import leave_request
+    from navlin.index.journal.requests import leave_request
     from navlin.service.heartbeat import read_heartbeat
 
     if read_heartbeat(state_directory) is None:
@@ -49,8 +49,8 @@ def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Map
 
 
 def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progress) -> Request:
-    from navlin.index.requests import read_request, withdraw_request
-    from navlin.index.solr import SolrUnavailable
+    from navlin.index.journal.requests import read_request, withdraw_request
+    from navlin.index.solr.solr import SolrUnavailable
     from navlin.service.heartbeat import read_heartbeat
 
     while True:
@@ -76,7 +76,7 @@ def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progres
 
 
 def _take_back(solr: Solr, request: Request) -> None:
-    from navlin.index.requests import withdraw_request
+    from navlin.index.journal.requests import withdraw_request
 
     if not withdraw_request(solr, request):
         say("navlin: navlin serve has begun, and goes on", on_stderr=True)

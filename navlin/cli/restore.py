@@ -33,12 +33,12 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
       navlin restore /backup/navlin.tar.zst
       navlin restore /backup/navlin.tar.zst --into /srv/copy
     """
-    from navlin.index import collection_backup, core_backup
-    from navlin.index.cores import NotCreated
-    from navlin.index.solr import Solr
+    from navlin.index.admin import collection_backup, core_backup
+    from navlin.index.admin.cores import NotCreated
+    from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
-    from navlin.service.backup import IndexInUse, IndexThere, restore
-    from navlin.service.backup_file import DamagedBackup, NewerBackup
+    from navlin.service.maintenance.backup import IndexInUse, IndexThere, restore
+    from navlin.service.maintenance.backup_file import DamagedBackup, NewerBackup
     from navlin.service.solr import external_address
     from navlin.shipped import CONF
 

@@ -23,12 +23,12 @@ def command(invocation: Invocation) -> None:
     """
     import structlog
 
-    from navlin.index.cores import NotCreated
-    from navlin.index.schema import UnusableIndex
-    from navlin.index.solr import SolrError
+    from navlin.index.admin.cores import NotCreated
+    from navlin.index.admin.schema import UnusableIndex
+    from navlin.index.solr.solr import SolrError
     from navlin.java import NoJava
     from navlin.pipeline.spark_jvm import NoSpark
-    from navlin.service.daemon import Daemon, SparkDied
+    from navlin.service.daemon.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
     from navlin.service.logs import configure_logs
     from navlin.solr_server.embedded import NoSolr, StateInUse

@@ -28,9 +28,9 @@ def command(invocation: Invocation, *, child: int | None) -> None:
       curl -u admin http://127.0.0.1:7187/api/navlin/v1/search?query=orders
     """
     from navlin.access.store import AccessError
-    from navlin.service.listening import NoPort, inherited, listen
+    from navlin.service.daemon.listening import NoPort, inherited, listen
+    from navlin.service.daemon.web import answer, make_first_user, service_of, standard_input_ends
     from navlin.service.logs import configure_logs
-    from navlin.service.web import answer, make_first_user, service_of, standard_input_ends
 
     configuration = invocation.configuration()
     configure_logs(configuration.log)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from navlin.index.entity import StoredEntity
-from navlin.index.solr import Solr
-from navlin.index.solr_query import phrase
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.solr.solr import Solr
+from navlin.index.solr.solr_query import phrase
 from navlin.query.answer import Direction, Node
 from navlin.query.column_flows import expressions_by_edge
 from navlin.query.lineage import lineage

@@ -14,10 +14,10 @@ from navlin.console.columns import Column, columns_of
 from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
 from navlin.console.page import Page
-from navlin.index.entity import CONDITIONS, StoredEntity
-from navlin.index.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
-from navlin.index.graph import Graph
-from navlin.index.solr_query import phrase
+from navlin.index.graph.entity import CONDITIONS, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
+from navlin.index.solr.solr_query import phrase
 from navlin.query.changes import changes
 from navlin.query.edits import history
 from navlin.query.search import search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from navlin.index.entity import PATH_TYPES, StoredEntity
+from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.model.keys import application_id
 from navlin.model.source import HDFS, HIVE
 

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from rich.filesize import decimal
 
-from navlin.index.fields import solr_date
-from navlin.index.solr_query import phrase
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr_query import phrase
 from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Edge, Node
 from navlin.render.counts import count_lines

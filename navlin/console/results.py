@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from navlin.index.entity import StoredEntity
-from navlin.index.fields import RELATIONS
-from navlin.index.relation import End, StoredRelation
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.relation import End, StoredRelation
+from navlin.index.schema.fields import RELATIONS
 from navlin.query.search import SearchAnswer
 
 

@@ -12,11 +12,11 @@ from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.console.pages import address
 from navlin.console.results import Result, results_of
-from navlin.index.entity import StoredEntity
-from navlin.index.fields import RELATIONS
-from navlin.index.graph import Graph
-from navlin.index.solr_query import phrase
-from navlin.index.sources import known_sources
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import known_sources
+from navlin.index.schema.fields import RELATIONS
+from navlin.index.solr.solr_query import phrase
 from navlin.query.finding import find_for_people
 from navlin.query.meant import FOLDED
 from navlin.query.saved import searches_of

@@ -15,7 +15,7 @@ from navlin.access.store import FIRST_NAME, PASSWORD_FILE
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
 from navlin.files import replace_content
-from navlin.index.runs import Status
+from navlin.index.journal.runs import Status
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.web_address import web_address
 

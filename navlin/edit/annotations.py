@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.editing import Author, Decide, Editable, edit_entities, show_edits
-from navlin.index.entity import readable_name
-from navlin.index.fields import ELEMENTS, SOURCE_WORDS, is_user_field
-from navlin.index.solr import Refused, Solr
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.graph.entity import readable_name
+from navlin.index.people.editing import Author, Decide, Editable, edit_entities, show_edits
+from navlin.index.schema.fields import ELEMENTS, SOURCE_WORDS, is_user_field
+from navlin.index.solr.solr import Refused, Solr
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 _CLAUSES: Final = 500

@@ -10,11 +10,11 @@ from navlin.edit.managed import managed_field
 from navlin.edit.models import properties_of
 from navlin.edit.values import BadValue
 from navlin.edit.words import Properties, Tags, Words, deciding, properties, tags, texts
-from navlin.index.editing import Author, Edited, edit_entities, show_edits
-from navlin.index.edits import Edit
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Refused, Solr
-from navlin.index.writing import WRITE_BATCH
+from navlin.index.journal.edits import Edit
+from navlin.index.people.editing import Author, Edited, edit_entities, show_edits
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Refused, Solr
+from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 

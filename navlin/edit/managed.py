@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from navlin.edit.models import Properties, Property, matcher
 from navlin.edit.values import BadValue, checked
-from navlin.index.fields import MANAGED, MANAGED_PREFIXES, solr_date
+from navlin.index.schema.fields import MANAGED, MANAGED_PREFIXES, solr_date
 
 _TRUTH: Final = {"true": True, "false": False}
 _INT_BITS: Final = 31

@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from navlin.edit.values import BadValue
-from navlin.index.editing import Author
-from navlin.index.fields import MANAGED, solr_date
-from navlin.index.models import Kind, Registered, registered, save_models
-from navlin.index.solr import Solr
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.people.editing import Author
+from navlin.index.people.managed_properties import Kind, Registered, registered, save_models
+from navlin.index.schema.fields import MANAGED, solr_date
+from navlin.index.solr.solr import Solr
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 
 PATTERN_CHARS: Final = 1_000
 NAME_CHARS: Final = 120

@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from navlin.edit.values import BadValue
-from navlin.index.graph import Graph
-from navlin.index.operation_texts import same_text
-from navlin.index.solr import Solr
-from navlin.index.sources import KnownSource, known_sources
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -134,7 +133,7 @@ class Names:
             for each in self.sources.values()
             if (each.type, each.cluster) == (source.type, source.cluster) and each.id != source.id
         ]
-        if same := same_text(Graph(self.solr), (source.id, *alike), text):
+        if same := Graph(self.solr).operations_of_text(text, (source.id, *alike)):
             return same[0].id
         # An operation's id also depends on its inputs and outputs, which are unknown before it is extracted. Until
         # then, the id is derived from the text alone.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from navlin.edit.values import BadValue
-from navlin.index.fields import DATES, KNOWN, date_ms
-from navlin.index.user_entities import SDK_SOURCE, user_fields
+from navlin.index.people.user_entities import SDK_SOURCE, user_fields
+from navlin.index.schema.fields import DATES, KNOWN, date_ms
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType
 

@@ -16,15 +16,15 @@ from navlin.edit.own import Own, own_entity
 from navlin.edit.relations import Drawn, count_ends, draw, drawn_of, link_arrived
 from navlin.edit.values import BadValue
 from navlin.edit.words import deciding
-from navlin.index.editing import Author, Decide, Document, Editable, edit_entities, show_edits
-from navlin.index.solr import Solr
-from navlin.index.user_entities import (
+from navlin.index.people.editing import Author, Decide, Document, Editable, edit_entities, show_edits
+from navlin.index.people.user_entities import (
     SDK,
     awaited_entity,
     require_sdk_source,
     require_sources,
     user_entity,
 )
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 

@@ -9,16 +9,17 @@ from typing import Any, Final
 from navlin.edit.named import Names
 from navlin.edit.own import ID_CHARS
 from navlin.edit.values import BadValue
-from navlin.index.documents import end_of
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.graph import end_of as end_of_entity
-from navlin.index.inheritance import note_due
-from navlin.index.relation import End
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.user_entities import NOT_THERE, SDK_SOURCE, write_relations
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.graph import end_of as end_of_entity
+from navlin.index.graph.relation import End
+from navlin.index.journal.inheritance_due import note_due
+from navlin.index.people.user_entities import NOT_THERE, SDK_SOURCE, write_relations
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import end_of
+from navlin.index.write.graph_changes import GraphChanges
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 
@@ -131,7 +132,9 @@ def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
     waiting = {each.id: each.claims for each in graph.relations(RelationFilter(unlinked=True), of=ids)}
     there = graph.present_now({end for claims in waiting.values() for end in claims})
     due = [identity for identity, claims in waiting.items() if claims and there.issuperset(claims)]
-    graph.change_relations(due, lambda relations: [each.linked(None, stamp) for each in relations])
+    GraphChanges(solr).change_relations(
+        due, lambda relations: [each.linked(None, stamp) for each in relations]
+    )
     if arrived := {end for each in due for end in waiting[each]}:
         note_due(solr, ids=arrived)
 

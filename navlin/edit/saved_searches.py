@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from navlin.edit.values import BadValue
-from navlin.index.editing import Author
-from navlin.index.saved_searches import (
+from navlin.index.people.editing import Author
+from navlin.index.people.saved_searches import (
     SavedSearch,
     remove_saved_search,
     saved_search,
     saved_searches,
     write_saved_search,
 )
-from navlin.index.solr import Solr
-from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.index.solr.solr import Solr
+from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 from navlin.model.refusal import Refusal
 
 MOST: Final = 500

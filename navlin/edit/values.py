@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from navlin.index.fields import (
+from navlin.index.schema.fields import (
     INDEXED_TEXT_CHARS,
     STORED_TEXT_CHARS,
     USER_FIELDS,

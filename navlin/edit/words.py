@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from navlin.edit.values import BadValue, checked
-from navlin.index.editing import Author, Decide, Editable, Edited, edit_entities, show_edits
-from navlin.index.fields import USER_PROPERTY
-from navlin.index.solr import Solr
+from navlin.index.people.editing import Author, Decide, Editable, Edited, edit_entities, show_edits
+from navlin.index.schema.fields import USER_PROPERTY
+from navlin.index.solr.solr import Solr
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from navlin.export.values import (
     Run,
     Words,
 )
-from navlin.index.entity import WHOLE, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import WHOLE, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
 
 STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")

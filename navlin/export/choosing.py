@@ -14,13 +14,13 @@ from navlin.export.name_patterns import NamePattern
 from navlin.export.names import LINEAGE_TYPES
 from navlin.export.reading import FLOWS
 from navlin.export.values import Removed
-from navlin.index.entity import CORE, PATH_TYPES, StoredEntity
-from navlin.index.fields import ELEMENTS
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import ENDS, NAMED, StoredRelation
-from navlin.index.removals import Changes, changed_since, changed_since_ms
-from navlin.index.sources import known_sources
+from navlin.index.graph.entity import CORE, PATH_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import ENDS, NAMED, StoredRelation
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.removals import Changes, changed_since, changed_since_ms
+from navlin.index.schema.fields import ELEMENTS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.search import core_for, every_page, parsed_query

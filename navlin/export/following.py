@@ -15,10 +15,10 @@ from navlin.export.batches import Place
 from navlin.export.connection import Connection
 from navlin.export.target import Refused
 from navlin.export.writing import Exported, Progress, Question, send
-from navlin.index.exports import ExportPosition, load_export, save_export
-from navlin.index.leases import lease
-from navlin.index.removals import UnknownRun
-from navlin.index.solr import Solr
+from navlin.index.journal.export_positions import ExportPosition, load_export, save_export
+from navlin.index.journal.leases import lease
+from navlin.index.journal.removals import UnknownRun
+from navlin.index.solr.solr import Solr
 
 
 def follow(

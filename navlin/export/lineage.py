@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from navlin.export.names import Names, parents_of
 from navlin.export.values import ColumnEnd, ColumnName, DatasetName, End, Flow, Unlinked
-from navlin.index.details import details, table_created_ms
-from navlin.index.entity import PATH_TYPES, TABLE_AGE, StoredEntity
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import NAMED, StoredRelation
-from navlin.index.relation import End as RelationEnd
+from navlin.index.graph.details import details, table_created_ms
+from navlin.index.graph.entity import PATH_TYPES, TABLE_AGE, StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import NAMED, StoredRelation
+from navlin.index.graph.relation import End as RelationEnd
 from navlin.model.keys import RelationType
 
 NOT_THERE: Final = "it is not in the index"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from navlin.export.values import DatasetName, RunName
-from navlin.index.entity import PATH_TYPES, StoredEntity
-from navlin.index.graph import Graph
-from navlin.index.relation import End as RelationEnd
-from navlin.index.sources import KnownSource, known_sources
+from navlin.index.graph.entity import PATH_TYPES, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import End as RelationEnd
+from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.model.identity import identify
 
 DATA_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DIRECTORY", "FILE", "S3BUCKET", "DATASET")

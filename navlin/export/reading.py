@@ -20,7 +20,7 @@ from navlin.export.values import (
     Operation,
     Run,
 )
-from navlin.index.details import (
+from navlin.index.graph.details import (
     EXPORTED,
     StatementDetails,
     Words,
@@ -31,11 +31,11 @@ from navlin.index.details import (
     statement_details,
     words,
 )
-from navlin.index.entity import WHOLE, StoredEntity
-from navlin.index.executions import latest_executions
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import NAMED, StoredRelation
+from navlin.index.graph.entity import WHOLE, StoredEntity
+from navlin.index.graph.executions import latest_executions
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import NAMED, StoredRelation
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from navlin.export.values import DatasetName, Operation, Renamed
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph
 
 _COLUMNS = ("FIELD",)
 

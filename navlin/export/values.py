@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from navlin.index.details import (
+from navlin.index.graph.details import (
     ColumnDetails,
     Details,
     ExecutionDetails,
@@ -18,7 +18,7 @@ from navlin.index.details import (
     StatementDetails,
     Words,
 )
-from navlin.index.sources import KnownSource
+from navlin.index.graph.sources import KnownSource
 
 __all__ = [
     "ColumnDetails",

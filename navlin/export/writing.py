@@ -18,8 +18,8 @@ from navlin.export.connection import Connection
 from navlin.export.target import Refused, Target
 from navlin.export.values import Dataset, Operation, Removed, Renamed, Run
 from navlin.files import replace_content
-from navlin.index.removals import newest_run
-from navlin.index.solr import Solr
+from navlin.index.journal.removals import newest_run
+from navlin.index.solr.solr import Solr
 
 _KINDS: Mapping[type[Any], str] = {
     Dataset: "datasets",

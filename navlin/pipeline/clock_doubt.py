@@ -2,7 +2,7 @@
 
 Reads are ordered by their time. After a read made while the clock is ahead, all later reads would look older and be
 ignored. So a pulled source is not run while the clock is in doubt. The next complete listing corrects earlier wrong
-stamps (`navlin.index.stamp`).
+stamps (`navlin.index.schema.stamp`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
-from navlin.index.runs import HELD_BACK
+from navlin.index.journal.runs import HELD_BACK
 from navlin.model.records import Position, Reject, Split
 
 SET_ASIDE_MS: Final = 86_400_000

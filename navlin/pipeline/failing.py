@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from navlin.index.fields import cut
+from navlin.index.schema.fields import cut
 
 MESSAGE_CHARS: Final = 2_000
 _FAULTS: Final = (

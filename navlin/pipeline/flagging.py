@@ -10,17 +10,17 @@ from typing import Final
 import pyarrow as pa
 
 from linker.flag_deletions import flag_relations
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.stamp import Stamp
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrAddress
+from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.tree import excepted
 
 FLAGGED_IN_TASK: Final = 10_000
 FLAGGED_COLUMNS: Final = "flagged long"
 
-_FLAG: Final[Mapping[str, Callable[[Graph, Mapping[str, int], Stamp], int]]] = {
-    ELEMENTS: Graph.flag_entities,
+_FLAG: Final[Mapping[str, Callable[[GraphChanges, Mapping[str, int], Stamp], int]]] = {
+    ELEMENTS: GraphChanges.flag_entities,
     RELATIONS: flag_relations,
 }
 
@@ -45,7 +45,7 @@ def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Rec
             for batch in batches:
                 rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                 gone = {identity: as_of for identity, as_of, path in rows if not excepted(path, task.spared)}
-                flagged = _FLAG[task.core](Graph(solr), gone, task.stamp)
+                flagged = _FLAG[task.core](GraphChanges(solr), gone, task.stamp)
                 yield pa.RecordBatch.from_pydict({"flagged": [flagged]})
 
     return run

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from navlin.index.envelope import ENVELOPE_COLUMNS
-from navlin.index.fields import ELEMENTS
+from navlin.index.schema.envelope import ENVELOPE_COLUMNS
+from navlin.index.schema.fields import ELEMENTS
 from navlin.model.extractor import Extractor
 from navlin.model.records import Split
 from navlin.pipeline.materialised import SharedFolder, materialised, on_one_machine

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from navlin.index.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run, load_positions
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run, load_positions
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject

@@ -13,12 +13,12 @@ from typing import Any, Final
 import orjson
 import pyarrow as pa
 
-from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
-from navlin.index.envelope import Envelope
-from navlin.index.envelope_schema import ENVELOPE_SCHEMA
-from navlin.index.fields import odd_dates
-from navlin.index.listing import listing_envelopes, odd_dates_of
-from navlin.index.saved_values import dumps, loads
+from navlin.index.journal.saved_values import dumps, loads
+from navlin.index.schema.envelope import Envelope
+from navlin.index.schema.envelope_schema import ENVELOPE_SCHEMA
+from navlin.index.schema.fields import odd_dates
+from navlin.index.write.documents import entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.write.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
 from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split

@@ -18,15 +18,16 @@ from pyspark import TaskContext
 
 from linker.linking import Linking
 from linker.resolve_endpoints import marked
-from navlin.index.documents import Document
-from navlin.index.envelope import Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.moved import Moved
-from navlin.index.moved_executions import follow_operations
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.stamp import Stamp
-from navlin.index.state import Held, claimed, held_in_range, look_up
-from navlin.index.writing import WRITE_BATCH, Outcome, outcome_of, write
+from navlin.index.graph.state import Held, claimed, held_in_range, look_up
+from navlin.index.schema.envelope import Envelope
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrAddress
+from navlin.index.write.documents import Document
+from navlin.index.write.moved_executions import follow_operations
+from navlin.index.write.renames import Moved
+from navlin.index.write.rewriting import WRITE_BATCH
+from navlin.index.write.writing import Outcome, outcome_of, write
 from navlin.model.batches import in_batches
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from linker.linking import Linking
 from linker.superseded import doubt_unread, remove_superseded
-from navlin.index.envelope import Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.envelope import Envelope
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.model.keys import OPERATIONS, EntityType
 from navlin.model.tree import tree_path
 from navlin.pipeline.reconciling import GONE_REPORTED

@@ -16,15 +16,13 @@ from pyspark.sql import functions as F
 
 from linker import link
 from linker.linking import Linking
-from navlin.index.documents import source_envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.idle import NOTED_EVERY_MS, note_idle
-from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
-from navlin.index.moved import Moved, put_where_nothing_is, read_moved
-from navlin.index.purges import purged_before_ms
-from navlin.index.rejects import save_rejects
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import (
+from navlin.index.graph.state import Held, count_held, held_below, look_up
+from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
+from navlin.index.journal.purges import purged_before_ms
+from navlin.index.journal.readings import NOTED_EVERY_MS, note_idle
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import (
     HELD_BACK,
     MISSING,
     Fence,
@@ -39,10 +37,12 @@ from navlin.index.runs import (
     save_run,
     save_run_fenced,
 )
-from navlin.index.solr import Solr, SolrAddress
-from navlin.index.stamp import Stamp
-from navlin.index.state import Held, count_held, held_below, look_up
-from navlin.index.writing import outcome_of, write
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr, SolrAddress
+from navlin.index.write.documents import source_envelope
+from navlin.index.write.renames import Moved, put_where_nothing_is, read_moved
+from navlin.index.write.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan
 from navlin.model.records import Position, Reject, Split
@@ -99,7 +99,7 @@ class Pipeline:
     wall_clock: WallClock | None = None
     """The process's clock with detection of jumps; None if the process does not live long enough for a jump."""
     lease_s: float = LEASE_S
-    """Duration of a source's lease, in seconds (see `navlin.index.leases`)."""
+    """Duration of a source's lease, in seconds (see `navlin.index.journal.leases`)."""
     idle_noted_ms: dict[str, int] = field(default_factory=dict)
     """Source id → time at which this process last recorded that the source had nothing new (epoch ms)."""
 

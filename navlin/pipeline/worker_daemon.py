@@ -11,9 +11,9 @@ import pyspark.daemon
 import pyspark.worker
 
 import linker.resolve_endpoints  # noqa: F401
-import navlin.index.documents
 import navlin.index.solr
-import navlin.index.writing  # noqa: F401
+import navlin.index.write.documents
+import navlin.index.write.writing  # noqa: F401
 
 # Arrow and NumPy are not loaded, because they start threads when imported, and a process with threads must not be
 # forked.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from navlin.index.entity import StoredEntity
-from navlin.index.relation import Side
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.relation import Side
 
 
 class Direction(StrEnum):

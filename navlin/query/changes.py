@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import BOTH, End, Side
+from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import BOTH, End, Side
 from navlin.model.keys import RelationType
 
 MOST_RENAMES: Final = 100

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from navlin.index.entity import PART as PART_FIELDS
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import PART as PART_FIELDS
+from navlin.index.graph.graph import Graph
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Edge, Hop, Node
 from navlin.query.data_flows import between_data

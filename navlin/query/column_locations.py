@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.graph import end_of
-from navlin.index.walked_relation import WalkedRelation
+from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
+from navlin.index.graph.graph import end_of
+from navlin.index.graph.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType, column_id, path_column_id
 from navlin.query.contract import Walked
 

@@ -6,16 +6,17 @@ only inside an edge between their tables, so the two levels cannot disagree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import entity_of
+from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import entity_of
+from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
 from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.contract import Walked, contract
-from navlin.query.fold import fold_edges
 from navlin.query.options import PASSED_TYPES, Options
 from navlin.query.reading import Reader
 from navlin.query.whole_tables import PARTS
@@ -24,6 +25,8 @@ MAX_PARTS: Final = 20_000
 """Maximum number of sub-operations read."""
 COLUMNS_A_NODE: Final = 10
 """Maximum number of columns shown, as a multiple of the maximum number of nodes."""
+CONTAINED: Final = frozenset({"FIELD", "SUB_OPERATION"})
+"""Types that are shown inside another node."""
 
 _COLUMNS: Final = EntityFilter(("FIELD",))
 
@@ -145,3 +148,32 @@ def _within(edges: list[Edge], limit: int) -> tuple[dict[str, None], bool]:
     """Return the first ``limit`` ends of edges, and whether there are more."""
     ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
     return dict.fromkeys(list(ends)[:limit]), len(ends) > limit
+
+
+# -- Folding of columns into tables, in one place only, so that both levels of a diagram agree -------------------------
+
+
+def fold_edges(edges: Iterable[Edge], parents: Mapping[str, str]) -> tuple[Edge, ...]:
+    """Return edges between columns (and sub-operations) as edges between their containers, each pair once.
+
+    The combined edge is a data flow if any of its column edges is, certain if any is certain, and incomplete if any is
+    incomplete.
+    """
+    folded: dict[tuple[str, str], Edge] = {}
+    for edge in edges:
+        source, target = parents.get(edge.source, edge.source), parents.get(edge.target, edge.target)
+        if (source, target) != (edge.source, edge.target):
+            edge = replace(edge, source=source, target=target, via=())
+        known = folded.get((source, target))
+        folded[(source, target)] = edge if known is None else _merged(known, edge)
+    return tuple(folded.values())
+
+
+def _merged(one: Edge, other: Edge) -> Edge:
+    kept = other if one.type == RelationType.CONTROL_FLOW and other.type == RelationType.DATA_FLOW else one
+    return replace(
+        kept,
+        inferred=one.inferred and other.inferred,
+        incomplete=one.incomplete or other.incomplete,
+        parsed=one.parsed and other.parsed,
+    )

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from navlin.index.entity import StoredEntity
-from navlin.index.relation import StoredRelation
-from navlin.index.walked_relation import WalkedRelation, merged
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.relation import StoredRelation
+from navlin.index.graph.walked_relation import WalkedRelation, merged
 from navlin.model.keys import RelationType
 from navlin.query.answer import Edge, Hop, Node
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from navlin.index.query_fields import REWRITTEN, WORD_FIELDS
-from navlin.index.query_text import PROPERTY
-from navlin.index.query_tree import (
+from navlin.index.search.print_query import PROPERTY
+from navlin.index.search.query_fields import REWRITTEN, WORD_FIELDS
+from navlin.index.search.query_tree import (
     Everything,
     ExactTerms,
     FieldValue,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from navlin.index.graph import Graph
-from navlin.index.neighbours import Wanted
-from navlin.index.relation import End, Side, StoredRelation
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.neighbours import Wanted
+from navlin.index.graph.relation import End, Side, StoredRelation
 from navlin.query.data_flows import FLOWS, STATEMENTS
 from navlin.query.statement_names import names_of_statements
 

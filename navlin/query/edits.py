@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from navlin.index.edits import Edit, edits_of
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.graph import Graph
+from navlin.index.journal.edits import Edit, edits_of
+from navlin.index.solr.solr import Solr
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,16 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
 
-from navlin.index.entity import STATEMENT, WHOLE, StoredEntity
-from navlin.index.executions import KnownExecutions, executions_of, latest_executions
-from navlin.index.fields import solr_date
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.purges import purged_before_ms
-from navlin.index.readings import Reading, readings
-from navlin.index.rejects import rejected
-from navlin.index.relation import StoredRelation
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import STATEMENT, WHOLE, StoredEntity
+from navlin.index.graph.executions import KnownExecutions, executions_of, latest_executions
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import StoredRelation
+from navlin.index.journal.purges import purged_before_ms
+from navlin.index.journal.readings import Reading, readings
+from navlin.index.journal.rejects import rejected
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.plurals import counted
 from navlin.query.answer import Direction, Edge, Lineage, Node

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from navlin.index.searching import MOST_S, SolrQuery
-from navlin.index.solr import Solr
+from navlin.index.search.searching import MOST_S, SolrQuery
+from navlin.index.solr.solr import Solr
 from navlin.query.meant import FOLDED, meant
 from navlin.query.search import (
     SearchAnswer,

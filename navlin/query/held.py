@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from navlin.index.entity import StoredEntity
-from navlin.index.held import count_below, entities_at, held_places
-from navlin.index.overview import held_run
-from navlin.index.runs import RunRecord, Status, last_run
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.journal.blocked_deletions import count_below, entities_at, held_places
+from navlin.index.journal.overview import held_run
+from navlin.index.journal.runs import RunRecord, Status, last_run
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
 from navlin.query.page import Page, source_ids_of, sources_by_id
 

@@ -12,15 +12,15 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from navlin.index.entity import OWNED, StoredEntity
-from navlin.index.executions import KnownExecutions, executions_of
-from navlin.index.fields import solr_date
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import OWNED, StoredEntity
+from navlin.index.graph.executions import KnownExecutions, executions_of
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
 from navlin.query.bounds import FOLLOWED
-from navlin.query.fold import CONTAINED
+from navlin.query.columns import CONTAINED
 from navlin.query.lineage import lineage
 from navlin.query.options import MAX_FAN_OUT, Options
 from navlin.query.statement_names import statement_names

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from navlin.index.entity import StoredEntity
-from navlin.index.graph import Graph
-from navlin.index.incomplete import NO_REASON, incomplete_operations
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.incomplete import NO_REASON, incomplete_operations
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
 from navlin.query.page import Page, source_ids_of, sources_by_id
 from navlin.query.statement_names import statement_names

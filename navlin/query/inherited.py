@@ -17,15 +17,14 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.index.entity import OWNED, WORDS, StoredEntity
-from navlin.index.fields import USER_FIELDS, USER_PROPERTY, solr_date
-from navlin.index.graph import Graph
-from navlin.index.inheritance import reaching
-from navlin.index.query_fields import field_names
-from navlin.index.searching import MOST_S
-from navlin.index.solr import Solr
-from navlin.index.solr_query import phrase
-from navlin.index.worded import worded
+from navlin.index.graph.entity import OWNED, WORDS, StoredEntity
+from navlin.index.graph.graph import Graph
+from navlin.index.people.inheritance import reaching, worded
+from navlin.index.schema.fields import USER_FIELDS, USER_PROPERTY, solr_date
+from navlin.index.search.query_fields import field_names
+from navlin.index.search.searching import MOST_S
+from navlin.index.solr.solr import Solr
+from navlin.index.solr.solr_query import phrase
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Hop, Node

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from navlin.index.entity import StoredEntity
-from navlin.index.fields import solr_date
-from navlin.index.readers import Place
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.schema.fields import solr_date
+from navlin.index.usage.readers import Place
 
 DAY_MS: Final = 86_400_000
 COLUMNS: Final = (

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
-from navlin.index.entity import PATH_TYPES, StoredEntity
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph, entity_of
-from navlin.index.relation import End, Side, StoredRelation
-from navlin.index.solr import Solr
-from navlin.index.walked_relation import WalkedRelation
+from navlin.index.graph.entity import PATH_TYPES, StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph, entity_of
+from navlin.index.graph.relation import End, Side, StoredRelation
+from navlin.index.graph.walked_relation import WalkedRelation
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
 from navlin.query.column_locations import one_column, pairs_of

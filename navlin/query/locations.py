@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from navlin.index.entity import StoredEntity
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import end_of
-from navlin.index.relation import End
-from navlin.index.walked_relation import WalkedRelation
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import end_of
+from navlin.index.graph.relation import End
+from navlin.index.graph.walked_relation import WalkedRelation
 from navlin.model.identity import identify
 from navlin.model.keys import surely_of_table
 from navlin.model.tree import upward

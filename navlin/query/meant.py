@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from navlin.index import name_pieces
-from navlin.index.entity import PATH_TYPES
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.graph import Graph
-from navlin.index.query_fields import ANY_TEXT, WORD_FIELDS
-from navlin.index.query_tree import (
+from navlin.index.graph.entity import PATH_TYPES
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.search import name_pieces
+from navlin.index.search.query_fields import ANY_TEXT, WORD_FIELDS
+from navlin.index.search.query_tree import (
     Boost,
     Clause,
     Everything,
@@ -32,8 +32,8 @@ from navlin.index.query_tree import (
     Wild,
     Word,
 )
-from navlin.index.searching import SolrQuery, find
-from navlin.index.solr import Solr
+from navlin.index.search.searching import SolrQuery, find
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import split_location
 from navlin.query.names import columns_called, ids_of, is_path, parts_of, sources_of
 from navlin.query.scanner import QueryError

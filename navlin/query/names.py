@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.sources import known_sources
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     Key,
     column_key,

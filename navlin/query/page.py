@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.sources import known_sources
+from navlin.index.solr.solr import Solr
 from navlin.model.refusal import Refusal
 
 

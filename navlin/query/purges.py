@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from navlin.index.holder import may_live
-from navlin.index.leases import held_lease
-from navlin.index.purges import PURGE, PurgeRecord, ended_purges, open_purge
-from navlin.index.requests import Job, Request, State, requests_for
-from navlin.index.solr import Solr
+from navlin.index.journal.holder import may_live
+from navlin.index.journal.leases import held_lease
+from navlin.index.journal.purges import PURGE, PurgeRecord, ended_purges, open_purge
+from navlin.index.journal.requests import Job, Request, State, requests_for
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT, MOST
 from navlin.query.page import Page
 

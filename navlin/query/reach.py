@@ -1,7 +1,7 @@
 """Reach of an entity's data: the walk that inheritance is based on.
 
-`navlin inherited` shows the reach on request; the stored inherited tags (`navlin.index.inheritance`) come from the same
-walk.
+`navlin inherited` shows the reach on request; the stored inherited tags (`navlin.index.people.inheritance`) come from the
+same walk.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from navlin.index.fields import NOT_INHERITED
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
-from navlin.index.worded import with_property
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.people.inheritance import with_property
+from navlin.index.schema.fields import NOT_INHERITED
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Edge, Hop, Lineage, Node
 from navlin.query.lineage import lineage_and_ground

@@ -8,12 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 
-from navlin.index.entity import NODE, PATH_TYPES, TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph, entity_of
-from navlin.index.neighbours import Wanted
-from navlin.index.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side
-from navlin.index.walked_relation import WalkedRelation
+from navlin.index.graph.entity import NODE, PATH_TYPES, TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph, entity_of
+from navlin.index.graph.neighbours import Wanted
+from navlin.index.graph.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side
+from navlin.index.graph.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
 from navlin.query.options import PASSED_TYPES, Options

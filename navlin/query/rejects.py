@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from navlin.index.rejects import Rejected, rejected
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import Rejected, rejected
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
 from navlin.query.page import Page, source_ids_of, sources_by_id
 

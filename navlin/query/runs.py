@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from navlin.index.runs import RunRecord, Status, recent_runs
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status, recent_runs
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
 from navlin.query.page import Page, source_ids_of, sources_by_id
 

@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from navlin.index.saved_searches import SavedSearch, saved_searches
-from navlin.index.solr import Solr
+from navlin.index.people.saved_searches import SavedSearch, saved_searches
+from navlin.index.solr.solr import Solr
 from navlin.model.refusal import Refusal
 from navlin.query.scanner import QueryError
 from navlin.query.search import search

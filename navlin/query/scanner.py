@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from navlin.index.query_tree import Boost, Range, Wild
+from navlin.index.search.query_tree import Boost, Range, Wild
 from navlin.model.refusal import Refusal
 
 SPACE: Final = frozenset(" \t\r\n\u3000")

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.models import managed_field
-from navlin.index.query_fields import REWRITTEN, WORDS_ALONE, core_asked, field_names
-from navlin.index.query_text import printed
-from navlin.index.query_tree import (
+from navlin.index.people.managed_properties import managed_field
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.search.print_query import printed
+from navlin.index.search.query_fields import REWRITTEN, WORDS_ALONE, core_asked, field_names
+from navlin.index.search.query_tree import (
     Boost,
     Clause,
     ExactTerms,
@@ -25,8 +25,8 @@ from navlin.index.query_tree import (
     Query,
     Word,
 )
-from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find, pages
-from navlin.index.solr import Solr, SolrError, SolrUnavailable
+from navlin.index.search.searching import MOST_S, SolrQuery, TookTooLong, find, pages
+from navlin.index.solr.solr import Solr, SolrError, SolrUnavailable
 from navlin.query.bounds import MAX_LIMIT, MAX_OFFSET
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.entity import EXECUTION_LISTED, LAST_RUN, WHOLE, StoredEntity
-from navlin.index.fields import Owner, owner_of, solr_date
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import Side, StoredRelation
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import EXECUTION_LISTED, LAST_RUN, WHOLE, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import Side, StoredRelation
+from navlin.index.schema.fields import Owner, owner_of, solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.column_flows import Flow, column_flows
 from navlin.query.inherited import Inherited, inherited_by

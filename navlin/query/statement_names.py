@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from navlin.index.entity import CHANGING
-from navlin.index.graph import Graph
-from navlin.index.neighbours import Wanted
+from navlin.index.graph.entity import CHANGING
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.neighbours import Wanted
 from navlin.model.keys import RelationType
 from navlin.query.answer import Hop, Lineage, Node
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.solr.solr import Solr
 
 SHOWN: Final = 10
 LOOKED_AT: Final = 50

@@ -1,4 +1,4 @@
-"""Parser for the query language of Navigator's search box. It returns a tree (`navlin.index.query_tree`), from which
+"""Parser for the query language of Navigator's search box. It returns a tree (`navlin.index.search.query_tree`), from which
 navlin prints its own query.
 
 People and programs write Solr's own syntax, as Navigator understood it, with liberties that Solr does not take: ``and``
@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from navlin.index.query_fields import REWRITTEN, TWINS, TYPE, field_named
-from navlin.index.query_tree import (
+from navlin.index.search.query_fields import REWRITTEN, TWINS, TYPE, field_named
+from navlin.index.search.query_tree import (
     Boost,
     Clause,
     Everything,

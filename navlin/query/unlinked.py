@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from navlin.index.graph import Graph
-from navlin.index.relation import End, StoredRelation
-from navlin.index.solr import Solr
-from navlin.index.unlinked import UNKNOWN_REASON, unlinked_relations
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import End, StoredRelation
+from navlin.index.graph.unlinked import UNKNOWN_REASON, unlinked_relations
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
 from navlin.query.data_ends import Ends, data_ends
 from navlin.query.page import Page, source_ids_of, sources_by_id

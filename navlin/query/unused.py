@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from navlin.index.contents import Content, contents_at
-from navlin.index.entity import OWNED, TABLE_AGE, LastRead, StoredEntity
-from navlin.index.executions import KnownExecutions, executions_of, running_operations
-from navlin.index.fields import solr_date
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.last_reads import last_reads
-from navlin.index.readers import Place, Readers, metastores, places_of, readers_of, sharing, views_of
-from navlin.index.sizes import Below, sums_below
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import OWNED, TABLE_AGE, LastRead, StoredEntity
+from navlin.index.graph.executions import KnownExecutions, executions_of, running_operations
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.contents import Content, contents_at
+from navlin.index.usage.last_reads import last_reads
+from navlin.index.usage.readers import Place, Readers, metastores, places_of, readers_of, sharing, views_of
+from navlin.index.usage.sizes import Below, sums_below
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.judged import COLUMNS, DAY_MS, Judged, Question, Size, Verdict
@@ -82,7 +82,7 @@ class TableJudge:
 
     def judged(self, tables: Iterable[StoredEntity]) -> Iterator[Judged]:
         """Yield a verdict on each of these tables, in no particular order. The tables must have been read with
-        `navlin.index.entity.TABLE_AGE`."""
+        `navlin.index.graph.entity.TABLE_AGE`."""
         for batch in in_batches(tables, TABLES_AT_ONCE):
             yield from self._judged(batch)
 

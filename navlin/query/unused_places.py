@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from navlin.index.contents import Content, contents_at, count_quiet, quiet_directories, quiet_parents
-from navlin.index.entity import OWNED, TABLE_AGE, LastRead, StoredEntity
-from navlin.index.executions import KnownExecutions, executions_of
-from navlin.index.fields import solr_date
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.last_reads import last_reads
-from navlin.index.readers import Place, Readers, readers_of, table_places, tables_near
-from navlin.index.relation import NAMED
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import OWNED, TABLE_AGE, LastRead, StoredEntity
+from navlin.index.graph.executions import KnownExecutions, executions_of
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import NAMED
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.contents import Content, contents_at, count_quiet, quiet_directories, quiet_parents
+from navlin.index.usage.last_reads import last_reads
+from navlin.index.usage.readers import Place, Readers, readers_of, table_places, tables_near
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.model.tree import upward

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.index.fields import solr_date
+from navlin.index.schema.fields import solr_date
 from navlin.query.judged import Judged, Of, Question, Verdict
 from navlin.query.watched import Watched
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from navlin.index.entity import EXECUTION_LISTED, StoredEntity
-from navlin.index.fields import solr_date
-from navlin.index.filters import RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.relation import ENDS, Side
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import EXECUTION_LISTED, StoredEntity
+from navlin.index.graph.filters import RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import ENDS, Side
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.judged import DAY_MS
 from navlin.query.page import Page

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.counting import MOST_BUCKETS, UNITS, Counted, Counts, Level, TooManyRanges, count
-from navlin.index.fields import INTS, LONGS
-from navlin.index.query_text import printed
-from navlin.index.query_tree import Query
-from navlin.index.searching import MOST_S
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import INTS, LONGS
+from navlin.index.search.counting import MOST_BUCKETS, UNITS, Counted, Counts, Level, TooManyRanges, count
+from navlin.index.search.print_query import printed
+from navlin.index.search.query_tree import Query
+from navlin.index.search.searching import MOST_S
+from navlin.index.solr.solr import Solr
 from navlin.query.bounds import MOST_VALUES, VALUES
 from navlin.query.meant import FOLDED, meant
 from navlin.query.scanner import QueryError

@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.contents import Accesses, accesses_of
-from navlin.index.fields import solr_date
-from navlin.index.filters import EntityFilter
-from navlin.index.followed import Followed, followed
-from navlin.index.graph import Graph
-from navlin.index.incomplete import unparsed_counts
-from navlin.index.purges import reads_lost_before_ms
-from navlin.index.runs import Status
-from navlin.index.solr import Solr
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.incomplete import unparsed_counts
+from navlin.index.journal.purges import reads_lost_before_ms
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import solr_date
+from navlin.index.solr.solr import Solr
+from navlin.index.usage.contents import Accesses, accesses_of
+from navlin.index.usage.followed import Followed, followed
 from navlin.model.gaps import READS_UNNAMED
 from navlin.model.plurals import agreeing, counted
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK

@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from navlin.index.fields import MANAGED_PREFIXES
-from navlin.index.presented import TABLE_COLUMNS
-from navlin.index.selecting import HIDDEN, is_shown
-from navlin.index.solr import Solr
+from navlin.index.graph.presentation import TABLE_COLUMNS
+from navlin.index.schema.fields import MANAGED_PREFIXES
+from navlin.index.search.selecting import HIDDEN, is_shown
+from navlin.index.solr.solr import Solr
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.finding import every_page_for_people
 from navlin.query.search import no_field

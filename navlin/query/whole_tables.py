@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter
-from navlin.index.graph import end_of
-from navlin.index.walked_relation import WalkedRelation
+from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import end_of
+from navlin.index.graph.walked_relation import WalkedRelation
 from navlin.query.answer import Direction
 from navlin.query.contract import Walked
 from navlin.query.reading import Reader, Relations

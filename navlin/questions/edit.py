@@ -40,8 +40,8 @@ class Parameters:
 
 def _ask(asked: Asked) -> Done:
     from navlin.edit.asked import Options, count_matching, edit_each, matching, words_of
-    from navlin.index.query_text import asked as for_solr
-    from navlin.index.searching import MOST_S
+    from navlin.index.search.print_query import asked as for_solr
+    from navlin.index.search.searching import MOST_S
     from navlin.query.search import explained
     from navlin.query.syntax import parse
 

@@ -10,7 +10,7 @@ from navlin.questions.declare.shared import OfReason
 
 
 def _counts(asked: Asked) -> Mapping[str, Any]:
-    from navlin.index.incomplete import incomplete_counts
+    from navlin.index.graph.incomplete import incomplete_counts
 
     return {"counts": incomplete_counts(asked.solr)}
 

@@ -26,7 +26,7 @@ QUESTION = Question(
     examples=("navlin rejects", "navlin rejects --source IMPALA-1 --json"),
     parameters=Parameters,
     ask=asks("navlin.query.rejects:rejects"),
-    answers="navlin.index.rejects:Rejected",
+    answers="navlin.index.journal.rejects:Rejected",
     view="navlin.render.pages:rejects_view",
     page=ListPage("Rejects", menu="Rejects"),
 )

@@ -11,7 +11,7 @@ from navlin.questions.declare.question import Asked, ListPage, Question, asks
 from navlin.questions.declare.shared import Limit, Offset, Source
 
 Recorded = Literal["running", "finished", "held", "failed"]
-"""Statuses of run records. Runs with any other `navlin.index.runs.Status` leave no record."""
+"""Statuses of run records. Runs with any other `navlin.index.journal.runs.Status` leave no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Parameters:
 
 
 def _kept(_asked: Asked) -> Mapping[str, Any]:
-    from navlin.index.runs import RUNS_KEPT
+    from navlin.index.journal.runs import RUNS_KEPT
 
     return {"kept": RUNS_KEPT}
 
@@ -42,7 +42,7 @@ QUESTION = Question(
     ),
     parameters=Parameters,
     ask=asks("navlin.query.runs:runs"),
-    answers="navlin.index.runs:RunRecord",
+    answers="navlin.index.journal.runs:RunRecord",
     view="navlin.render.pages:runs_view",
     page=ListPage("Runs", menu="Runs", beside=_kept),
 )

@@ -11,7 +11,7 @@ from navlin.questions.declare.shared import Nothing, Query
 
 if TYPE_CHECKING:
     from navlin.edit.saved_searches import Asker
-    from navlin.index.saved_searches import SavedSearch
+    from navlin.index.people.saved_searches import SavedSearch
     from navlin.query.saved import SavedSearches
 
 GROUP: Final = Group(
@@ -105,7 +105,7 @@ ADD = Question(
     ),
     parameters=Added,
     ask=_add,
-    answers="navlin.index.saved_searches:SavedSearch",
+    answers="navlin.index.people.saved_searches:SavedSearch",
     view="navlin.render.saved:saved_one_view",
     method="POST",
     page="/saved",
@@ -118,7 +118,7 @@ REMOVE = Question(
     examples=("navlin saved remove big", "navlin saved remove big --owner ann"),
     parameters=Removed,
     ask=_remove,
-    answers="navlin.index.saved_searches:SavedSearch",
+    answers="navlin.index.people.saved_searches:SavedSearch",
     view="navlin.render.saved:removed_view",
     method="DELETE",
     page="/saved",

@@ -10,7 +10,7 @@ from navlin.questions.declare.shared import OfReason
 
 
 def _counts(asked: Asked) -> Mapping[str, Any]:
-    from navlin.index.unlinked import unlinked_counts
+    from navlin.index.graph.unlinked import unlinked_counts
 
     return {"counts": unlinked_counts(asked.solr, asked.now_ms)}
 

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from navlin.edit.asked import Done
-from navlin.index.edits import Edit
+from navlin.index.journal.edits import Edit
 from navlin.model.plurals import counted
 from navlin.query.edits import History
 from navlin.render.text import clean, moment

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from navlin.index.fields import EPOCH_MS_FIELDS, solr_date
+from navlin.index.schema.fields import EPOCH_MS_FIELDS, solr_date
 from navlin.query.column_flows import Flow
 from navlin.query.reach import MARKS
 from navlin.query.show import Executions, RelationGroup, Shown

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from navlin.index.fields import USER_PREFIXES
+from navlin.index.schema.fields import USER_PREFIXES
 
 _PREFIX: Final = re.compile(f"^({'|'.join(('tp_', *USER_PREFIXES))})")
 _BORDER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")

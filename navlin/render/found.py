@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from navlin.index.entity import PATH_TYPES, StoredEntity
-from navlin.index.fields import RELATIONS
-from navlin.index.relation import StoredRelation
+from navlin.index.graph.entity import PATH_TYPES, StoredEntity
+from navlin.index.graph.relation import StoredRelation
+from navlin.index.schema.fields import RELATIONS
 from navlin.query.meant import FOLDED
 from navlin.query.search import SearchAnswer
 from navlin.render.text import clean, name_text, plain_table

@@ -12,8 +12,8 @@ from rich.tree import Tree
 
 from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.columns import CONTAINED
 from navlin.query.data_flows import between_data
-from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
 MAX_INDENT: Final = 8

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from navlin.index.rejects import Rejected
-from navlin.index.runs import RunRecord
+from navlin.index.journal.rejects import Rejected
+from navlin.index.journal.runs import RunRecord
 from navlin.model.plurals import counted
 from navlin.query.held import HeldLoss
 from navlin.query.incomplete import IncompleteOperation

@@ -3,7 +3,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from navlin.index.saved_searches import SavedSearch
+from navlin.index.people.saved_searches import SavedSearch
 from navlin.query.saved import SavedSearches
 from navlin.render.text import clean, plain_table
 

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from navlin.index.entity import StoredEntity
+from navlin.index.graph.entity import StoredEntity
 from navlin.model.printable import REPLACEMENT, printable
 from navlin.query.answer import Node
 

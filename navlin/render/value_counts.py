@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from navlin.index.counting import Counts
+from navlin.index.search.counting import Counts
 from navlin.query.value_counts import ValueCounts
 from navlin.render.found import folded_lines
 from navlin.render.text import clean

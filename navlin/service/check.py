@@ -17,16 +17,16 @@ from urllib.parse import urlsplit
 
 from navlin.export.answers import Unavailable
 from navlin.export.connection import Connection, NotAllowed
-from navlin.index import cores
-from navlin.index.cores import CORES
-from navlin.index.solr import Solr, SolrError
-from navlin.index.sources import KnownSource, known_sources
+from navlin.index.admin import cores
+from navlin.index.admin.cores import CORES
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.java import OLDEST_JAVA
 from navlin.model.plurals import counted
 from navlin.pipeline.failing import in_words
-from navlin.service.configuration import Configuration
-from navlin.service.export_settings import ExportSettings
 from navlin.service.loader import Loaded, SharedIdentity, load
+from navlin.service.settings.configuration import Configuration
+from navlin.service.settings.export_settings import ExportSettings
 from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
 

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from navlin.files import replace_content
-from navlin.index.holder import Holder, lives, this_process
+from navlin.index.journal.holder import Holder, lives, this_process
 
 HEARTBEAT_FILE = "daemon.json"
 

@@ -16,37 +16,39 @@ from typing import Final
 
 import structlog
 
-from navlin.index.entity import WORDS, StoredEntity
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.graph import Graph
-from navlin.index.inheritance import (
+from navlin.index.admin.name_filling import fill_names, names_filled
+from navlin.index.graph.entity import WORDS, StoredEntity
+from navlin.index.graph.filters import EntityFilter, RelationFilter
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import WALKED
+from navlin.index.journal.inheritance_due import (
     CARRYING,
+    Due,
+    count_due,
+    is_computed,
+    note_computed,
+    read_due,
+    remove_due,
+)
+from navlin.index.journal.leases import Leased, lease
+from navlin.index.people.inheritance import (
     IDS_A_BATCH,
     NOTHING,
-    Due,
     Reached,
     StoredReach,
     any_reach,
     bearing_tags,
-    count_due,
     depending_on,
     ground_of,
     inheriting,
-    is_computed,
-    note_computed,
     origins,
     reached_among,
-    read_due,
-    remove_due,
     save_reaches,
     settle,
     stored_reaches,
 )
-from navlin.index.leases import Leased, lease
-from navlin.index.name_filling import fill_names, names_filled
-from navlin.index.relation import WALKED
-from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.model.batches import in_batches
 from navlin.model.keys import EntityType
 from navlin.query.lineage import UnknownEntity

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from navlin.index.runs import RunRecord
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord
+from navlin.index.solr.solr import Solr
 from navlin.service.loader import ConfiguredSources, Loaded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from linker.purge import PurgeReport
     from navlin.pipeline.run import Pipeline
 
 Answer = dict[str, Any]
@@ -74,7 +76,6 @@ def purge(
 ) -> Answer:
     """Purge data older than ``before_ms`` (epoch ms)."""
     from linker.purge import purge as purge_by_rules
-    from navlin.service.purge_report import report_as_json
 
     report = purge_by_rules(
         solr,
@@ -85,4 +86,33 @@ def purge(
         accepted=accepted,
         stop=stop,
     )
-    return report_as_json(report)
+    return _report_as_json(report)
+
+
+def _report_as_json(report: PurgeReport) -> Answer:
+    return {
+        "status": report.status,
+        "dry_run": report.dry_run,
+        "before": datetime.fromtimestamp(report.before_ms / 1000, UTC).isoformat(),
+        "resumed": report.resumed,
+        "note": report.note,
+        "rules": [
+            {
+                "rule": rule.name,
+                "what": rule.what,
+                "ours": rule.ours,
+                "candidates": tally.candidates,
+                "removed": tally.removed,
+                "relations": tally.relations,
+                "unlinked": tally.unlinked,
+                "kept": tally.kept,
+                "examples": tally.examples,
+                "kept_examples": tally.kept_examples,
+            }
+            for rule, tally in report.rules
+        ],
+        "never": [
+            {"never": each.never.name, "what": each.never.what, "count": each.count} for each in report.never
+        ],
+        "rejects": report.rejects,
+    }

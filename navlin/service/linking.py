@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from linker import link
 from linker.linking import Linking, RangeTask
-from navlin.index.fields import RELATIONS, RUNS
-from navlin.index.filters import IdRange
-from navlin.index.relation import LINKER
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import RunRecord, Status, last_run, runs_to_link, save_run
-from navlin.index.solr import Solr
+from navlin.index.graph.filters import IdRange
+from navlin.index.graph.relation import LINKER
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import RunRecord, Status, last_run, runs_to_link, save_run
+from navlin.index.schema.fields import RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.model.source import Source
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from navlin.index.sources import KnownSource
+from navlin.index.graph.sources import KnownSource
 from navlin.model.extractor import EXTRACTORS, PULL, Extractor, Registration
 from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key, source_id
-from navlin.service.configuration import Configuration, SourceSettings
+from navlin.service.settings.configuration import Configuration, SourceSettings
 
 GROUP: Final = "navlin.extractors"
 """The entry point group in which an installed package names modules (or classes) that register extractors."""

@@ -17,8 +17,8 @@ from typing import Any, TextIO
 import structlog
 
 from navlin.model.printable import printable
-from navlin.service.configuration import LogSettings
 from navlin.service.library_logs import HIDDEN, set_up, without_password
+from navlin.service.settings.configuration import LogSettings
 
 _SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|api_?key|authorization", re.IGNORECASE)
 

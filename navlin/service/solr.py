@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from navlin.index import cores
-from navlin.index.solr import SolrAddress
+from navlin.index.admin import cores
+from navlin.index.solr.solr import SolrAddress
 from navlin.java import QUICK
 from navlin.kerberos.client import Login
-from navlin.service.configuration import PASSWORD_VARIABLE, Configuration
+from navlin.service.settings.configuration import PASSWORD_VARIABLE, Configuration
 from navlin.shipped import CONF
 from navlin.solr_server import embedded
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr

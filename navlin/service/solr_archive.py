@@ -24,9 +24,9 @@ def make_archive(jars: Path, cache: Path) -> Path:
     archive = Launcher(jars, cache, None).archive()
     if archive.exists():
         return archive
-    from navlin.index.cores import CORES
-    from navlin.index.fields import ELEMENTS
-    from navlin.index.solr import Solr
+    from navlin.index.admin.cores import CORES
+    from navlin.index.schema.fields import ELEMENTS
+    from navlin.index.solr.solr import Solr
     from navlin.shipped import CONF
     from navlin.solr_server.embedded import EmbeddedSolr
 

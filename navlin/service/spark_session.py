@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from navlin.service.configuration import Configuration, SparkSettings
+from navlin.service.settings.configuration import Configuration, SparkSettings
 from navlin.shipped import CONF
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from navlin.index.exports import load_export
-from navlin.index.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
-from navlin.index.leases import held_lease
-from navlin.index.overview import SourceOverview, held_run, source_overview
-from navlin.index.purges import DailyPurge, UnfinishedPurge, daily_purge, unfinished_purge
-from navlin.index.removals import newest_run
-from navlin.index.runs import RunRecord, Status, last_run
-from navlin.index.solr import Solr
-from navlin.index.sources import KnownSource, known_sources
-from navlin.index.unlinked import Unlinked, unlinked_counts
+from navlin.index.graph.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
+from navlin.index.graph.sources import KnownSource, known_sources
+from navlin.index.graph.unlinked import Unlinked, unlinked_counts
+from navlin.index.journal.export_positions import load_export
+from navlin.index.journal.leases import held_lease
+from navlin.index.journal.overview import SourceOverview, held_run, source_overview
+from navlin.index.journal.purges import DailyPurge, UnfinishedPurge, daily_purge, unfinished_purge
+from navlin.index.journal.removals import newest_run
+from navlin.index.journal.runs import RunRecord, Status, last_run
+from navlin.index.solr.solr import Solr
 from navlin.service.disk_space import Space, space
-from navlin.service.export_settings import ExportSettings
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
+from navlin.service.settings.export_settings import ExportSettings
 from navlin.service.web_address import web_addresses
 
 PURGE: Final = "purge"

@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from navlin.files import replace_content
-from navlin.index.holder import Holder, lives, this_process
+from navlin.index.journal.holder import Holder, lives, this_process
 
 SERVE: Final = "web.json"
 """File name for ``navlin serve``."""

@@ -18,7 +18,7 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from navlin.files import replace_content
-from navlin.index.connection import SolrAddress, SolrError, SolrSession
+from navlin.index.solr.connection import SolrAddress, SolrError, SolrSession
 from navlin.solr_server import home
 from navlin.solr_server.launcher import Launcher, NoSolr, StateInUse
 

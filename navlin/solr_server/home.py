@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from navlin.files import replace_content
-from navlin.index.connection import SolrAddress
+from navlin.index.solr.connection import SolrAddress
 
 USER: Final = "navlin"
 PASSWORD_FILE: Final = "password"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from navlin.demo.children import end_with_parent
-from navlin.index.solr import SolrAddress
+from navlin.index.solr.solr import SolrAddress
 from navlin.java import QUICK, JavaProgram
 from navlin.kerberos.client import Login
 from navlin.shipped import CONF

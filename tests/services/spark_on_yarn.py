@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from navlin.demo.hadoop import Hadoop
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.kerberos.client import Login
 
 REPOSITORY = Path(__file__).parents[2]
@@ -145,7 +145,7 @@ def modules_of_a_task(_: Any) -> Iterator[list[str]]:
 
 
 def main(configuration: str, address: str, cluster: str, folder: str) -> None:
-    from navlin.service.configuration import read_configuration
+    from navlin.service.settings.configuration import read_configuration
     from navlin.service.spark_session import LazySparkSession
     from tests.support.killed_runs import Played
     from tests.support.pipeline_estate import SmallEstate

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.pipeline.session import start_session
 from tests.support.killed_runs import REPOSITORY, session_of
 from tests.support.pipeline_estate import SmallEstate

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from navlin.edit.words import Properties, Tags, Words, edit_words
-from navlin.index.editing import Author
-from navlin.index.fields import EDITS, RUNS, solr_date
-from navlin.index.holder import this_process
-from navlin.index.purges import PurgeRecord, close_purge, save_purge
-from navlin.index.rejects import save_rejects
-from navlin.index.requests import Job, leave_request
-from navlin.index.run_counts import RunCounts
-from navlin.index.runs import MISSING, RunRecord, Status, save_positions, save_run
-from navlin.index.saved_searches import SavedSearch, write_saved_search
-from navlin.index.solr import Solr
+from navlin.index.journal.holder import this_process
+from navlin.index.journal.purges import PurgeRecord, close_purge, save_purge
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.journal.requests import Job, leave_request
+from navlin.index.journal.run_counts import RunCounts
+from navlin.index.journal.runs import MISSING, RunRecord, Status, save_positions, save_run
+from navlin.index.people.editing import Author
+from navlin.index.people.saved_searches import SavedSearch, write_saved_search
+from navlin.index.schema.fields import EDITS, RUNS, solr_date
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, partition_key, sub_operation_key
@@ -28,8 +28,8 @@ from navlin.model.records import Position, Reject
 from navlin.pipeline.guard import HighWater
 from navlin.pipeline.missing import Remembered
 from navlin.service import jobs
+from navlin.service.daemon.requests import Requests
 from navlin.service.heartbeat import Heartbeat, LastRun, save_heartbeat
-from navlin.service.requests import Requests
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
 from tests.support.web import Web, running_web
 

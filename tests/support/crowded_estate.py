@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from navlin.edit.words import Tags, Words, edit_words
-from navlin.index.editing import Author
-from navlin.index.fields import EDITS
-from navlin.index.rejects import save_rejects
-from navlin.index.solr import Solr
+from navlin.index.journal.rejects import save_rejects
+from navlin.index.people.editing import Author
+from navlin.index.schema.fields import EDITS
+from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, sub_operation_key
 from navlin.model.records import Reject

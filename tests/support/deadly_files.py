@@ -56,9 +56,9 @@ def _parent_of(process: int) -> int:
 
 
 def main(url: str, user: str, password: str, folder: str, state: str, cluster: str, runs: int) -> None:
-    from navlin.index.solr import SolrAddress
+    from navlin.index.solr.solr import SolrAddress
     from navlin.pipeline.run import Pipeline
-    from navlin.service.configuration import SparkSettings
+    from navlin.service.settings.configuration import SparkSettings
     from navlin.service.spark_session import LazySparkSession
 
     source = Source(source_id(cluster, "D"), "ACME", "D", cluster)

@@ -30,7 +30,7 @@ from navlin.export.values import (
     Unlinked,
     Words,
 )
-from navlin.index.details import ColumnDetails, Storage
+from navlin.index.graph.details import ColumnDetails, Storage
 from navlin.model.identity import identify
 
 METASTORE = KnownSource(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from navlin.query.answer import Lineage
-from navlin.query.fold import CONTAINED, fold_edges
+from navlin.query.columns import CONTAINED, fold_edges
 
 
 def fold(lineage: Lineage) -> Lineage:

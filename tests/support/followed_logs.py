@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 from extractors.impala_events import ImpalaEvents
 from extractors.lineage.held_files import HeldFiles
-from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import IMPALA, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline

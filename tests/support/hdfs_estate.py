@@ -23,10 +23,10 @@ from pyspark.sql import SparkSession
 
 from extractors.hdfs import Hdfs
 from extractors.hdfs.image.contents import SUMS
-from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
-from navlin.index.presented import with_end_names
-from navlin.index.runs import RunRecord
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.graph.presentation import with_end_names
+from navlin.index.journal.runs import RunRecord
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HDFS, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline

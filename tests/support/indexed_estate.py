@@ -8,19 +8,20 @@ from typing import Any
 
 from linker import link
 from linker.linking import Linking
-from navlin.index.documents import (
+from navlin.index.graph.presentation import presented
+from navlin.index.graph.state import look_up
+from navlin.index.schema.envelope import Envelope
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.schema.stamp import Stamp
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import (
     entity_envelope,
     granted_envelopes,
     relation_envelope,
     source_envelope,
 )
-from navlin.index.envelope import Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
-from navlin.index.presented import presented
-from navlin.index.solr import Solr
-from navlin.index.stamp import Stamp
-from navlin.index.state import look_up
-from navlin.index.writing import flag_deleted, outcome_of, rewrite, write
+from navlin.index.write.rewriting import flag_deleted, rewrite
+from navlin.index.write.writing import outcome_of, write
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,

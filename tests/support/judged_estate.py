@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from navlin.index.documents import source_envelope
-from navlin.index.solr import Solr
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import source_envelope
 from navlin.model.identity import identify
 from navlin.model.keys import (
     EntityType,

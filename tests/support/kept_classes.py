@@ -8,7 +8,9 @@ from typing import Final
 
 from tests.test_sockets_and_children import full_name, imported_in
 
-POSITIONS: Final = frozenset({"navlin.model.records.Position", "navlin.index.exports.ExportPosition"})
+POSITIONS: Final = frozenset(
+    {"navlin.model.records.Position", "navlin.index.journal.export_positions.ExportPosition"}
+)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

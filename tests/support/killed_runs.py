@@ -18,9 +18,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import Status
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.journal.runs import Status
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.pipeline.session import start_session
 from tests.support.pipeline_estate import FIRST_MS, SmallEstate, unstamped
 

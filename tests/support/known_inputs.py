@@ -18,17 +18,17 @@ from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
 from extractors.spark import SparkEvents
 from linker.purge import purge
-from navlin.index.fields import ELEMENTS
-from navlin.index.holder import Holder
-from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
-from navlin.index.sources import known_sources
+from navlin.index.graph.sources import known_sources
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HIVE, IMPALA, SPARK, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
-from navlin.service.configuration import read_configuration
-from navlin.service.forget import forget, to_forget
 from navlin.service.loader import load, load_extractors
+from navlin.service.maintenance.forget import forget, to_forget
+from navlin.service.settings.configuration import read_configuration
 from tests.services.frozen import IN_ORDER, NOW_MS, FrozenEstate
 from tests.support.pipeline_estate import SmallEstate
 

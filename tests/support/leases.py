@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from navlin.index.fields import RUNS
-from navlin.index.holder import Holder
-from navlin.index.leases import Lease, lease
-from navlin.index.solr import Solr
+from navlin.index.journal.holder import Holder
+from navlin.index.journal.leases import Lease, lease
+from navlin.index.schema.fields import RUNS
+from navlin.index.solr.solr import Solr
 
 ANOTHER = Holder("another-host", 4711, "1", machine="another", boot="another", namespace="another")
 """A process on another host, whose state cannot be determined from here."""

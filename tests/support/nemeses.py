@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from navlin.index.runs import RunRecord, Status
+from navlin.index.journal.runs import RunRecord, Status
 from navlin.pipeline.run import NothingHeld
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.another_process import AnotherProcess

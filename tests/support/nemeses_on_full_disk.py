@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from navlin.index.cores import CORES
+from navlin.index.admin.cores import CORES
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr

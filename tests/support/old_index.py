@@ -10,9 +10,9 @@ from typing import Any, Final
 from click.testing import CliRunner
 
 from navlin.cli import main
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.solr import Solr
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.pipeline_estate import unstamped
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, STAMPS
-from navlin.index.presented import presented
-from navlin.index.runs import RunRecord
-from navlin.index.solr import Solr
+from navlin.index.graph.presentation import presented
+from navlin.index.journal.runs import RunRecord
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS, STAMPS
+from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import Key, column_key, database_key, table_key
 from navlin.model.source import Estate, Source, source_id

@@ -9,7 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from navlin.index.documents import (
+from navlin.index.journal.runs import RunRecord, Status, save_run
+from navlin.index.schema.envelope import Envelope
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr.solr import Solr
+from navlin.index.write.documents import (
     Document,
     entity_envelope,
     granted_envelopes,
@@ -17,10 +21,6 @@ from navlin.index.documents import (
     relation_envelope,
     source_envelope,
 )
-from navlin.index.envelope import Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import RunRecord, Status, save_run
-from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from navlin.index.query_fields import field_names
+from navlin.index.search.query_fields import field_names
 from tests.test_console import Document
 
 LOOPS = {"shop.loop", "shop.loop.x"}

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr, SolrError
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.solr_server.embedded import running_solr
 
 ROOT = Path(__file__).parents[2]

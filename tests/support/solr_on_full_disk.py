@@ -8,9 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr, SolrError
+from navlin.index.admin.cores import CORES
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr, SolrError
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.full_disk import empty, fill, mount

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from navlin.index.solr import SolrAddress
+from navlin.index.solr.solr import SolrAddress
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
-from navlin.index.listing import listing_envelopes
-from navlin.index.rejects import reject_documents
+from navlin.index.journal.rejects import reject_documents
+from navlin.index.write.documents import entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.write.listing import listing_envelopes
 from navlin.model.records import Entity, Listing, Record, Reject, Relation
 
 

@@ -19,7 +19,7 @@ import requests
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT
-from navlin.index.solr import SolrAddress
+from navlin.index.solr.solr import SolrAddress
 
 PASSWORD = "correct horse battery"
 PATIENCE_S = 60.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 import orjson
@@ -12,12 +12,12 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.search.query_tree import Clause, FieldValue, FunctionRange, Group, Node, Phrase, Word
+from navlin.index.solr.solr import Solr
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, parsed_query, search, search_pages
 from navlin.query.syntax import Parsed
-from navlin.query.whole_names import by_whole_name
 
 EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
@@ -27,6 +27,7 @@ MOST_AT_ONCE: Final = 10_000
 LISTED_SOURCES: Final = "-(+type:SOURCE +(granted:true sourceType:LOCAL))"
 """Filter that excludes sources known only from references, and the source of local files, because clients expect a
 single HDFS source."""
+_OWN_NAME: Final = "originalName"
 _ASKED_FOR: Final = frozenset({"identity", "granted"})
 
 Form = Callable[[Mapping[str, Any]], Any]
@@ -125,9 +126,40 @@ def _array(pages: Iterable[Sequence[Mapping[str, Any]]], form: Form) -> Iterator
 
 def _by_whole_name(query: str) -> Parsed | None:
     try:
-        return by_whole_name(parsed_query(query))
+        return _of_whole_names(parsed_query(query))
     except QueryError as error:
         raise Problem(400, str(error)) from error
+
+
+def _of_whole_names(parsed: Parsed) -> Parsed | None:
+    """Return the query with each required ``originalName`` matched as a whole name, case-sensitively; None if the query
+    requires no name. In the original query, a name is also matched by one of its parts: ``orders`` finds
+    ``big_orders``."""
+    names = {_name_in(node) for node in _required(parsed.query.clauses)} - {None}
+    if not names:
+        return None
+    whole = [Clause(FunctionRange(_OWN_NAME, name, name), sign="+") for name in sorted(filter(None, names))]
+    asked = Clause(Group(parsed.query.clauses), sign="+")
+    return replace(parsed, query=replace(parsed.query, clauses=(asked, *whole)))
+
+
+def _required(clauses: tuple[Clause, ...]) -> Iterator[Node]:
+    joined = all(each.operator == "AND" for each in clauses[1:])
+    for each in clauses:
+        if each.sign == "+" or (joined and not each.sign):
+            if isinstance(each.node, Group):
+                yield from _required(each.node.clauses)
+            else:
+                yield each.node
+
+
+def _name_in(node: Node) -> str | None:
+    match node:
+        case FieldValue(field=field, value=Word() as word) if field == _OWN_NAME:
+            return word.text
+        case FieldValue(field=field, value=Phrase(text=text, distance="")) if field == _OWN_NAME:
+            return text
+    return None
 
 
 def found(solr: Solr, query: str | Parsed, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:

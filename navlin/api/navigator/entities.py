@@ -10,9 +10,9 @@ from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import list_endpoint, page_endpoint
 from navlin.api.navigator.entity_form import EntityForm
-from navlin.index.entity import WHOLE
-from navlin.index.fields import ELEMENTS
-from navlin.index.graph import Graph
+from navlin.index.graph.entity import WHOLE
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import ELEMENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from navlin.edit.as_navigator import put_words
 from navlin.edit.models import properties_of
 from navlin.edit.values import BadValue
 from navlin.edit.words import Words, edit_words
-from navlin.index.entity import WHOLE
-from navlin.index.graph import Graph
+from navlin.index.graph.entity import WHOLE
+from navlin.index.graph.graph import Graph
 from navlin.questions.declare.shared import Nothing
 
 MOST: Final = 10_000

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from navlin.edit.models import properties_of
-from navlin.index.fields import DATES, MANAGED_PREFIXES
-from navlin.index.solr import Solr
+from navlin.index.schema.fields import DATES, MANAGED_PREFIXES
+from navlin.index.solr.solr import Solr
 
 SOURCE_TYPES: Final = frozenset(
     "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()

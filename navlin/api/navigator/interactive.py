@@ -12,7 +12,7 @@ from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import EVERYTHING, found
 from navlin.api.navigator.entity_form import EntityForm
-from navlin.index.fields import ELEMENTS
+from navlin.index.schema.fields import ELEMENTS
 from navlin.query.suggest import suggestions
 
 DEFAULT_LIMIT: Final = 50

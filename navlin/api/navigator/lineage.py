@@ -17,9 +17,9 @@ from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entity_form import EntityForm, entity_json, source_type_shown
 from navlin.api.navigator.relation_form import typed_sides
-from navlin.index.entity import TABLE_TYPES, WHOLE
-from navlin.index.graph import Graph
-from navlin.index.solr import Solr
+from navlin.index.graph.entity import TABLE_TYPES, WHOLE
+from navlin.index.graph.graph import Graph
+from navlin.index.solr.solr import Solr
 from navlin.query import answer
 from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.options import Options

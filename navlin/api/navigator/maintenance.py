@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.requests import ACCEPTED, request
-from navlin.index.fields import solr_date
-from navlin.index.requests import Job
+from navlin.index.journal.requests import Job
+from navlin.index.schema.fields import solr_date
 from navlin.query.purges import Purge, PurgeState, open_purges, past_purges
 from navlin.questions.declare.shared import Nothing
 

@@ -12,7 +12,7 @@ from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.edit.models import list_models, mappings, register
 from navlin.edit.values import BadValue
-from navlin.index.models import Kind
+from navlin.index.people.managed_properties import Kind
 from navlin.questions.declare.shared import Nothing
 
 

@@ -13,8 +13,8 @@ from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.plugin import MOST, register_entity, write_objects
 from navlin.edit.values import BadValue
-from navlin.index.entity import WHOLE
-from navlin.index.graph import Graph
+from navlin.index.graph.entity import WHOLE
+from navlin.index.graph.graph import Graph
 from navlin.questions.declare.shared import Nothing
 
 

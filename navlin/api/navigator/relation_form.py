@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from navlin.index.relation import StoredRelation
+from navlin.index.graph.relation import StoredRelation
 
 SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "DATA_FLOW": ("sources", "targets"),

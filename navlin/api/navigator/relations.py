@@ -10,9 +10,9 @@ from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import list_endpoint, page_endpoint
 from navlin.api.navigator.entities import OneParameters
 from navlin.api.navigator.relation_form import relation_json
-from navlin.index.fields import RELATIONS
-from navlin.index.graph import Graph
-from navlin.index.relation import WHOLE
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.relation import WHOLE
+from navlin.index.schema.fields import RELATIONS
 
 
 def _one(asked: Asked) -> dict[str, Any]:

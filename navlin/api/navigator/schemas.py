@@ -8,7 +8,7 @@ from typing import Annotated
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.index.query_fields import RELATION_ONLY, field_names
+from navlin.index.search.query_fields import RELATION_ONLY, field_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.index.core_status import core_status, fields_of_core
+from navlin.index.admin.core_status import core_status, fields_of_core
 from navlin.query.scanner import QueryError
 from navlin.query.select import CORES, select_pieces
 from navlin.questions.declare.shared import Nothing

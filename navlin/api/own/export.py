@@ -14,7 +14,7 @@ from navlin.export.choosing import NotExportable, Selection, since
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
 from navlin.export.target import Target, targets
 from navlin.export.writing import Question
-from navlin.index.removals import UnknownRun, newest_run
+from navlin.index.journal.removals import UnknownRun, newest_run
 from navlin.query.scanner import QueryError
 from navlin.questions.declare.parameters import from_query
 from navlin.questions.declare.question import Lines

@@ -8,7 +8,7 @@ from typing import Any
 from navlin.api.bodies import SMALL_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.requests import ACCEPTED, request
-from navlin.index.requests import Job
+from navlin.index.journal.requests import Job
 from navlin.questions.declare.question import Question, to_json
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.index.requests import Job, Request, leave_request, read_request
+from navlin.index.journal.requests import Job, Request, leave_request, read_request
 
 ACCEPTED = 202
 

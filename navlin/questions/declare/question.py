@@ -12,9 +12,9 @@ from navlin.access.roles import Role
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from navlin.index.editing import Author
-    from navlin.index.entity import StoredEntity
-    from navlin.index.solr import Solr
+    from navlin.index.graph.entity import StoredEntity
+    from navlin.index.people.editing import Author
+    from navlin.index.solr.solr import Solr
 
 JSON: Final = "application/json"
 CSV: Final = "text/csv; charset=utf-8"

@@ -1,0 +1,1 @@
+"""Cores of the index: their creation, backups, and upgrades of the schema."""

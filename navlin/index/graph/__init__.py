@@ -1,0 +1,1 @@
+"""The stored graph, for reading: entities, relations, and filters for them."""

@@ -1,0 +1,256 @@
+"""Relations as stored in the index. Code outside `navlin.index` does not use the names of stored fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from navlin.index.graph.entity import changed
+from navlin.index.schema.fields import date_ms, solr_date
+from navlin.index.schema.stamp import Stamp
+from navlin.model.identity import relation_id
+
+Side = Literal[1, 2]
+BOTH: Final[tuple[Side, Side]] = (1, 2)
+
+TYPED: Final = (
+    "identity,_version_,type,writer,deleted,rule,claimedIds,unlinked,unlinkedReason,unlinkedSince,inferred,incomplete"
+    ",parsed,treePath,asOf,extractorRunId"
+    ",endpoint1Ids,endpoint1Type,endpoint1SourceType,endpoint1SourceId,endpoint1Name"
+    ",endpoint2Ids,endpoint2Type,endpoint2SourceType,endpoint2SourceId,endpoint2Name"
+)
+"""The fields that make up a `StoredRelation`."""
+FLOWING: Final = (
+    "type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
+)
+"""The fields of flows that a walk needs, with the ends but without their names. For thousands of relations, each field
+takes time; the identity alone would take a quarter of the total."""
+IDENTIFIED: Final = f"identity,{FLOWING}"
+"""`FLOWING`, and the identity, with which the names of the ends can be requested later."""
+WALKED: Final = f"{IDENTIFIED},endpoint1SourceId,writer,rule"
+"""`IDENTIFIED`, and the source or rule that states the relation. A walk needs these fields of locations."""
+NAMED: Final = (
+    f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
+)
+"""`WALKED`, and all fields of the ends."""
+SEEN: Final = f"{NAMED},firstSeen"
+"""`NAMED`, and the time at which the relation first appeared in the index."""
+END_NAMES: Final = "identity,endpoint1Name,endpoint2Name"
+"""Fields needed for the names of a relation's ends."""
+WHOLE: Final = "*"
+ENDS: Final = (
+    "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
+)
+
+
+class End(NamedTuple):
+    """One end of a relation: the entity's id, and its description in the relation, whether or not the index has the
+    entity."""
+
+    id: str
+    name: str
+    type: str
+    source_type: str
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelation:
+    """A relation of the index. Fields that were not requested have their defaults.
+
+    ``writer`` is the id of the source that states the relation, or the linker; ``rule`` names the linker's rule.
+    ``claims`` are the ids of those ends that another source owns. ``unlinked_since`` is a date in Solr's format.
+    ``version`` is the ``_version_`` that must be unchanged when a change is written.
+    """
+
+    id: str
+    type: str
+    ep1: End
+    ep2: End
+    writer: str = ""
+    claims: tuple[str, ...] = ()
+    deleted: bool = False
+    unlinked: bool = False
+    unlinked_reason: str = ""
+    unlinked_since: str = ""
+    inferred: bool = False
+    incomplete: bool = False
+    parsed: bool = False
+    rule: str = ""
+    tree_path: str = ""
+    version: int = 0
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The fields as read. Only for `navlin.index`."""
+
+    @property
+    def as_of_ms(self) -> int:
+        """The time of the record that states the relation, epoch ms."""
+        return int(self.document.get("asOf", 0))
+
+    @property
+    def first_seen_ms(self) -> int:
+        """Time at which the relation first appeared in the index, epoch ms; 0 if unknown."""
+        return date_ms(self.document["firstSeen"]) if "firstSeen" in self.document else 0
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> StoredRelation:
+        """Create a relation from a document, with the first id of each side."""
+        ep1, ep2 = (next(iter(document.get(f"endpoint{side}Ids", ())), "") for side in BOTH)
+        return cls._between(document, ep1, ep2)
+
+    @classmethod
+    def each_of(cls, document: Mapping[str, Any]) -> Iterator[StoredRelation]:
+        """Yield a relation for each pair of ends, because a program may write several ids to one side."""
+        for ep1 in document.get("endpoint1Ids", ()):
+            for ep2 in document.get("endpoint2Ids", ()):
+                yield cls._between(document, ep1, ep2)
+
+    @classmethod
+    def _between(cls, document: Mapping[str, Any], ep1: str, ep2: str) -> StoredRelation:
+        get = document.get
+        return cls(
+            document["identity"],
+            get("type", ""),
+            _end(document, 1, ep1),
+            _end(document, 2, ep2),
+            get("writer", ""),
+            tuple(get("claimedIds", ())),
+            bool(get("deleted")),
+            bool(get("unlinked")),
+            get("unlinkedReason", ""),
+            get("unlinkedSince", ""),
+            bool(get("inferred")),
+            bool(get("incomplete")),
+            bool(get("parsed")),
+            get("rule", ""),
+            get("treePath", ""),
+            int(get("_version_", 0)),
+            document,
+        )
+
+    @classmethod
+    def by_rule(
+        cls,
+        rule: str,
+        relation_type: str,
+        ep1: End,
+        ep2: End,
+        tree_path: str,
+        *,
+        inferred: bool = False,
+        incomplete: bool = False,
+        parsed: bool = False,
+    ) -> StoredRelation:
+        """Create a relation that a rule of the linker adds; both its ends are claims."""
+        fields: dict[str, Any] = {
+            "identity": relation_id(relation_type, ep1.id, ep2.id, LINKER),
+            **relation_fields(relation_type, ep1, ep2),
+            "claimedIds": sorted({ep1.id, ep2.id}),
+            "rule": rule,
+            "deleted": False,
+        }
+        marks = {"inferred": inferred, "incomplete": incomplete, "parsed": parsed}
+        fields.update((name, True) for name, value in marks.items() if value)
+        return cls.of(placed(fields, LINKER, tree_path))
+
+    def end(self, side: int) -> End:
+        """Return endpoint 1 or 2."""
+        return self.ep1 if side == 1 else self.ep2
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Identity of an edge, whichever source states it."""
+        return (self.type, self.ep1.id, self.ep2.id)
+
+    @property
+    def first_hand(self) -> bool:
+        """Whether the relation is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it
+        is another source's hint."""
+        return bool(self.rule) or self.writer == self.ep1.source_id
+
+    def same_edge(self, other: StoredRelation) -> bool:
+        """Whether both relations have equal ends, including names, and equal marks (inferred, incomplete)."""
+        return (self.ep1, self.ep2, self.inferred, self.incomplete) == (
+            other.ep1,
+            other.ep2,
+            other.inferred,
+            other.incomplete,
+        )
+
+    def linked(self, reason: str | None, stamp: Stamp) -> StoredRelation:
+        """Return the relation stamped by a run: linked if ``reason`` is None, else unlinked, with the reason and date."""
+        waits = reason is not None
+        since = (self.unlinked_since or solr_date(stamp.now_ms)) if waits else ""
+        fields = {
+            "unlinked": waits,
+            "unlinkedReason": reason,
+            "unlinkedSince": since or None,
+            "extractorRunId": stamp.run_id,
+        }
+        return replace(
+            self,
+            unlinked=waits,
+            unlinked_reason=reason or "",
+            unlinked_since=since,
+            document=changed(self.document, fields),
+        )
+
+    def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
+        """Return the relation in the form for writing. It replaces ``stored``, if there is one, but keeps the time at
+        which that relation was first seen, and the linker's reason and date."""
+        if stored is None:
+            return replace(
+                self,
+                version=-1,
+                document=changed(self.document, {"firstSeen": solr_date(stamp.now_ms), "_version_": -1}),
+            )
+        kept = ("unlinkedReason", "unlinkedSince", "firstSeen", "_version_")
+        fields = {name: stored.document[name] for name in kept if name in stored.document}
+        return replace(
+            self,
+            version=stored.version,
+            unlinked_reason=stored.unlinked_reason,
+            unlinked_since=stored.unlinked_since,
+            document=changed(self.document, fields),
+        )
+
+
+LINKER: Final = "linker"
+"""The writer of the linker's own relations."""
+LINKER_TREE: Final = "#linker"
+"""Tree path of the linker's relations. It is in no source's tree, so no `Covered` applies to these relations."""
+NO_TREE: Final = "#source"
+"""Tree path of a SOURCE document. It is in no source's tree."""
+
+
+def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
+    """Return the fields for a relation's type and ends; a missing name has no field."""
+    fields: dict[str, Any] = {"type": str(relation_type)}
+    for side, end in ((1, ep1), (2, ep2)):
+        fields[f"endpoint{side}Ids"] = [end.id]
+        fields[f"endpoint{side}Type"] = end.type
+        fields[f"endpoint{side}SourceType"] = end.source_type
+        fields[f"endpoint{side}SourceId"] = end.source_id
+        if end.name:
+            fields[f"endpoint{side}Name"] = end.name
+    return fields
+
+
+def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any]:
+    """Add a relation's writer and tree path to its fields, in place."""
+    fields["writer"] = writer
+    fields["treePath"] = tree_path
+    return fields
+
+
+_ENDS: Final = {
+    side: tuple(f"endpoint{side}{field}" for field in ("Name", "Type", "SourceType", "SourceId"))
+    for side in BOTH
+}
+
+
+def _end(document: Mapping[str, Any], side: Side, identity: str) -> End:
+    get = document.get
+    name, kind, source_type, source_id = _ENDS[side]
+    return End(identity, get(name, identity), get(kind, ""), get(source_type, ""), get(source_id, ""))

@@ -1,0 +1,42 @@
+"""The SOURCE documents: the sources known to the index, configured or granted, and the authorities of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.solr.solr import Solr
+
+_FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTemplate"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSource:
+    """A source as recorded in the index. ``granted``: whether it was only claimed, never configured. ``metastore``:
+    whether it is of type HIVE, with tables, and without records of executions other than renames."""
+
+    id: str
+    type: str
+    name: str
+    cluster: str
+    serves: tuple[str, ...]
+    granted: bool
+    metastore: bool = False
+
+
+def known_sources(solr: Solr) -> tuple[KnownSource, ...]:
+    """Return every live source in the index, ordered by id."""
+    documents = solr.cursor(ELEMENTS, "type:SOURCE", _FIELDS, filters=["deleted:false"])
+    known = [
+        KnownSource(
+            document["identity"],
+            document["sourceType"],
+            document["originalName"],
+            document.get("clusterName", ""),
+            tuple(document.get("serves", ())),
+            document.get("granted", False),
+            document.get("sourceTemplate", False),
+        )
+        for document in documents
+    ]
+    return tuple(sorted(known, key=lambda source: source.id))

@@ -1,0 +1,86 @@
+"""Unlinked relations: counts by age and reason, and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from navlin.index.graph.relation import TYPED, StoredRelation
+from navlin.index.schema.fields import RELATIONS, solr_date
+from navlin.index.solr import solr_query as q
+from navlin.index.solr.solr import Solr
+
+AGES_MS: Final = (("under an hour", 3_600_000), ("under a day", 86_400_000), ("under a week", 604_800_000))
+OLDER: Final = "a week or more"
+UNKNOWN_REASON: Final = "not looked for yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """Number of relations that wait for an end, for one reason and one age."""
+
+    reason: str
+    age: str
+    relations: int
+
+
+def unlinked_counts(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
+    """Count the relations that wait for an end, by reason and by age, youngest first within a reason."""
+    since = 0
+    buckets: dict[str, str] = {}
+    for age, until in AGES_MS:
+        buckets[age] = f'unlinkedSince:{{"{solr_date(now_ms - until)}" TO "{solr_date(now_ms - since)}"]'
+        since = until
+    buckets[OLDER] = f'unlinkedSince:[* TO "{solr_date(now_ms - since)}"]'
+    # A relation that the linker has not seen has no date yet, and counts as youngest.
+    youngest = AGES_MS[0][0]
+    buckets[youngest] = (
+        f'({buckets[youngest]} OR unlinkedSince:["{solr_date(now_ms)}" TO *] OR (*:* -unlinkedSince:*))'
+    )
+    by_age = {age: {"type": "query", "q": query} for age, query in buckets.items()}
+    facet = {
+        "reasons": {
+            "type": "terms",
+            "field": "unlinkedReason",
+            "limit": 100,
+            "missing": True,
+            "facet": by_age,
+        }
+    }
+    answer = solr.select(
+        RELATIONS,
+        {
+            "q": "unlinked:true",
+            "fq": "deleted:false",
+            "rows": 0,
+            "json.facet": orjson.dumps(facet).decode(),
+        },
+    )
+    found = answer["facets"].get("reasons", {})
+    reasons = [(bucket["val"], bucket) for bucket in found.get("buckets", [])]
+    reasons.append((UNKNOWN_REASON, found.get("missing", {})))
+    return tuple(
+        Unlinked(reason, age, bucket[age]["count"])
+        for reason, bucket in reasons
+        for age in buckets
+        if bucket.get(age, {}).get("count")
+    )
+
+
+def unlinked_relations(
+    solr: Solr, writers: Collection[str], reason: str, limit: int, offset: int
+) -> tuple[tuple[StoredRelation, ...], int]:
+    """Return live relations that wait for an end, youngest first, and their total number. ``writers`` are ids of the
+    sources that state the relations, ``reason`` is that of an `Unlinked`; if empty, all sources or reasons count."""
+    filters = ["deleted:false", *([q.terms("writer", writers)] if writers else [])]
+    if reason:
+        filters.append(
+            q.absent("unlinkedReason") if reason == UNKNOWN_REASON else q.term("unlinkedReason", reason)
+        )
+    sort = "unlinkedSince desc,identity asc"
+    params = {"q": "unlinked:true", "fq": filters, "fl": TYPED, "rows": limit, "start": offset, "sort": sort}
+    answer = solr.select(RELATIONS, params)["response"]
+    return tuple(map(StoredRelation.of, answer["docs"])), int(answer["numFound"])

@@ -1,0 +1,1 @@
+"""navlin's own records: runs, rejects, requests, leases, purges, removals and edits."""

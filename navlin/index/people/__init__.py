@@ -1,0 +1,1 @@
+"""What users write, and the tags inherited from it."""

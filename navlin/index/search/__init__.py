@@ -1,0 +1,1 @@
+"""Users' queries: their fields and trees, printed for Solr, and searches by them."""

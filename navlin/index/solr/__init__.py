@@ -1,0 +1,1 @@
+"""Solr itself: its address and connection, requests, and the syntax of its queries."""

@@ -1,0 +1,1 @@
+"""What `navlin serve` runs: the schedule and the web process."""

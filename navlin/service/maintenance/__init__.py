@@ -1,0 +1,1 @@
+"""Maintenance of the index: opening, upgrades, backups, purges, and forgetting of sources."""
