@@ -30,8 +30,10 @@ def _run(invocation: Invocation, given: Any) -> Mapping[str, int]:
 
 def print_answer(changed: Mapping[str, int]) -> None:
     """Print how many relations each rule changed, and how many entities have other inherited values now."""
-    for rule, count in changed.items():
-        say(f"{rule}: {count:,} changed")
+    from navlin.render.counts import count_lines
+
+    for line in list(count_lines(changed)) or ["nothing changed"]:
+        say(line)
 
 
 def exit_code(_changed: Mapping[str, int]) -> Exit:
