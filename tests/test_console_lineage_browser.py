@@ -133,7 +133,7 @@ def test_by_default_sample_merge_comes_from_sample_07(browser: Chromium, merge: 
     assert flows(browser) == {"sample_07 -> sample_merge"}
     assert left_of(browser, "sample_07", "sample_merge")
     assert browser.count(".node.start") == 1
-    assert "leads to what was never captured" in browser.find("#notes").text
+    assert "leads to a placeholder" in browser.find("#notes").text
 
 
 def test_with_deleted_the_temporary_table_appears_struck_through(browser: Chromium, merge: Key) -> None:
@@ -165,8 +165,8 @@ def test_with_operations_both_inserts_appear_and_one_lacks_its_input(browser: Ch
 def test_with_unlinked_an_uncaptured_table_is_a_placeholder(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, unlinked="true", depth="all")
     (placeholder,) = browser.all(".node.placeholder > .head")
-    assert "never captured" in placeholder.get_attribute("aria-label")
-    assert "never captured" in browser.texts(".node.placeholder .place")[0]
+    assert "placeholder" in placeholder.get_attribute("aria-label")
+    assert "placeholder" in browser.texts(".node.placeholder .place")[0]
     placeholder.click()
     assert "queryText" in browser.find("#selected a[href*=search]").get_attribute("href")
 

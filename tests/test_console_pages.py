@@ -191,7 +191,7 @@ def test_a_job_is_shown_with_its_result(console: ConsoleEstate, chief: Browser) 
     assert "1,204 of 1,300" in shown[Job.EXTRACT].by_id["report"]
     assert "entities that are gone: 1,204" in shown[Job.EXTRACT].text
     assert f"/navlin/held?source={console.held}" in shown[Job.EXTRACT].links()
-    assert "resolve_endpoints: 12,345" in shown[Job.LINK].text
+    assert "relations linked or unlinked: 12,345" in shown[Job.LINK].text
 
 
 # -- Held runs and sources -----------------------------------------------------------------------------------------------
@@ -254,6 +254,21 @@ def test_each_source_shows_its_age_and_last_runs(viewer: Browser) -> None:
     assert "2 unlinked" in impala
     assert " s ago" in impala
     assert "nodaemon" not in found.by_id
+
+
+def test_runs_and_sources_have_different_words_for_different_counts(viewer: Browser) -> None:
+    runs, sources = page(viewer, "/runs"), page(viewer, "/sources")
+    assert "read: 744, new: 24, unchanged: 720" in runs.by_id["listed"]
+    for word in ("entities", "relations"):
+        assert word not in runs.by_id["listed"].replace("entities that are gone", "").replace(
+            "1,300 entities", ""
+        )
+        assert word in sources.by_id["source-2"]
+    assert "what is in the index now" in runs.by_id["counts"]
+
+
+def test_sources_lists_sources_that_are_not_configured_any_more(viewer: Browser) -> None:
+    assert "estate-hdfs: not configured any more" in page(viewer, "/sources").text
 
 
 def test_an_unfinished_daily_purge_is_shown_above_the_sources(

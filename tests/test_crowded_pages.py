@@ -37,6 +37,24 @@ SHAPES = ("hub", "layered", "chain", "ring", "loop", "left", "gone", "long", "ar
 NIGHTLY = [f"nightly revenue → shop.{name}" for name in STATEMENTS]
 
 
+BROKEN_WORDS = """
+const broken = [];
+for (const link of document.querySelectorAll("td a.name")) {
+  const range = document.createRange();
+  for (const text of [...link.childNodes].filter((each) => each.nodeType === Node.TEXT_NODE)) {
+    for (const word of text.data.matchAll(/\\w+?(_|\\b)/g)) {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((each) => each.top));
+      if (word[0].length < 12 && lines.size > 1) broken.push(text.data);
+    }
+  }
+}
+return broken;
+"""
+"""Names of which a word of less than 12 characters is on two lines."""
+
+
 @pytest.fixture(scope="module")
 def crowded(
     private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory
@@ -371,6 +389,14 @@ def test_the_list_next_to_the_diagram_leads_from_column_to_column(
         ["nightly revenue → shop.revenue", "shop.revenue.amount start"],
         ["shop.revenue.amount start", "nightly revenue → shop.markets"],
     ], "as far as the one hop goes"
+
+
+def test_short_words_of_names_are_whole_in_narrow_columns(crowded: CrowdedEstate, window: Chromium) -> None:
+    window.size(*SIZES["telephone"])
+    for address in ("/unlinked", f"/details?entity={crowded.keys['check'].identity}"):
+        shown(window, address)
+        assert window.count("td a.name") > 1
+        assert window.run(BROKEN_WORDS) == [], address
 
 
 # -- Three sizes and two colour schemes ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import signal
@@ -81,6 +82,19 @@ def test_the_demo_prints_the_lineage_of_a_table(demo: Demo) -> None:
     _, _, after = demo.printed.partition("navlin lineage shop.board_report\n")
 
     assert after.startswith(BOARD_REPORT)
+
+
+@pytest.mark.services
+def test_statements_of_the_demo_ran_in_the_order_in_which_data_flows(demo: Demo) -> None:
+    (command,) = [each for each in offered(demo) if "lineage" in each]
+    evidence = command.partition(" lineage ")[0] + " evidence shop.board_report --json"
+    answer = json.loads(pasted(demo, evidence).stdout)
+    last = {each["label"]: each["executions"]["last"] for each in answer["statements"]}
+    ran = [
+        next(at for label, at in last.items() if label.endswith(f"→ shop.{name}"))
+        for name in ("order_facts", "revenue", "top_markets", "board_report")
+    ]
+    assert ran == sorted(ran), last
 
 
 @pytest.mark.services

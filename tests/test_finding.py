@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from navlin.cli import main
+from navlin.index.schema.fields import ELEMENTS
+from navlin.index.search.searching import MOST_COUNTED_BESIDE
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     EntityType,
@@ -165,17 +167,31 @@ def test_sub_operations_runs_and_partitions_are_counted_and_found_by_a_filter(wo
     assert (parts.total, parts.folded) == (40, {})
 
 
-def test_with_very_many_results_folded_types_are_named_but_not_counted(
-    world: World, web: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
-    monkeypatch.setattr("navlin.index.search.searching.MOST_COUNTED_BESIDE", few.total - 1)
-    many = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
-    assert (many.folded, many.to_json()["folded"], many.documents) == (None, None, few.documents)
-    said = CliRunner().invoke(main, ["--config", str(web.file), "search", "revenue", "--filter", mine(world)])
+@pytest.fixture
+def swarm(world: World) -> Iterator[World]:
+    """More entities of one name than folded types are counted beside."""
+    swarm = World(world.solr, "swarm")
+    for number in range(MOST_COUNTED_BESIDE + 1):
+        swarm.entity(operation_key(swarm.source(SPARK), f"swarm {number}", ()))
+    swarm.index()
+    yield swarm
+    swarm.solr.delete_ids(ELEMENTS, list(swarm.elements))
+    swarm.solr.commit(ELEMENTS, soft=True)
+
+
+def test_with_very_many_results_folded_types_are_named_but_not_counted(swarm: World, web: Web) -> None:
+    asked = web.asked("/search", query="swarm")
+    assert (asked["total"], asked["folded"]) == (MOST_COUNTED_BESIDE + 1, None)
+    said = CliRunner().invoke(main, ["--config", str(web.file), "search", "swarm"])
     assert "parts of statements are not shown: --filter type:SUB_OPERATION\n" in said.output
-    _, lines = whole_result(world.solr, "revenue", [mine(world)])
-    assert sum(1 for _ in lines) == few.total
+    browser = Browser(web)
+    browser.log_in("viewer")
+    shown = browser.send("GET", "/search", headers=HTML, params={"query": "swarm"}).text
+    folded = shown.partition('id="folded">')[2].partition("</p>")[0]
+    assert folded.startswith('not shown: <a href="/navlin/search?query=swarm&amp;type=SUB_OPERATION')
+    assert ">parts of statements</a>, <a" in folded
+    _, lines = whole_result(swarm.solr, "swarm", [])
+    assert sum(1 for _ in lines) == MOST_COUNTED_BESIDE + 1
 
 
 @pytest.mark.parametrize("query", ["*", "-deleted:true", "lastModified:[* TO *] OR *:*"])

@@ -111,7 +111,7 @@ def test_lineage_is_printed_as_two_trees(world: World, total: Key) -> None:
             └── --> db.orders  via db.dropped (deleted)
                 └── --> db.total  (shown above)
 
-        1 unlinked relation leads to what was never captured (--unlinked shows it).
+        1 unlinked relation leads to a placeholder (--unlinked shows it).
         """
     )
 
@@ -134,7 +134,7 @@ def test_deleted_and_unlinked_nodes_are_marked_even_without_colour(world: World,
     answer = lineage(world.solr, total.identity, Options(deleted=True, unlinked=True, operations=True))
     plain = seen(lineage_view(answer))
     assert "db.dropped (deleted)" in plain
-    assert "db.ghost (unlinked)" in plain
+    assert "db.ghost (placeholder)" in plain
     assert "insert into total table orders → db.total" in plain
     assert "\x1b" not in plain
     styled = seen(lineage_view(answer), terminal=True)
@@ -267,7 +267,7 @@ def test_an_entity_is_shown_in_groups(world: World, total: Key) -> None:
     assert "query 2  etl  FINISHED" in view
     ghost = operation_named(world, "insert into total table ghost")
     unlinked = seen(show_view(show(world.solr, ghost.identity)))
-    assert "\nUnlinked: 1\n  data flow db.ghost: no match\n" in unlinked
+    assert "\nUnlinked relations: 1\n  data flow db.ghost: no match\n" in unlinked
     assert "db.ghost (unlinked)\n" in unlinked
 
 

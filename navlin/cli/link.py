@@ -29,9 +29,11 @@ def _run(invocation: Invocation, given: Any) -> Mapping[str, int]:
 
 
 def print_answer(changed: Mapping[str, int]) -> None:
-    """Print the number of changed relations for each rule, and the number of entities whose inherited tags changed."""
-    for rule, count in changed.items():
-        say(f"{rule}: {count:,} changed")
+    """Print how many relations each rule changed, and how many entities have other inherited values now."""
+    from navlin.render.counts import count_lines
+
+    for line in list(count_lines(changed)) or ["nothing changed"]:
+        say(line)
 
 
 def exit_code(_changed: Mapping[str, int]) -> Exit:

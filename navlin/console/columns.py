@@ -11,8 +11,9 @@ from typing import Final
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.solr.solr import Solr
 from navlin.index.solr.solr_query import phrase
+from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Node
-from navlin.query.column_flows import expressions_by_edge
+from navlin.query.column_flows import expressions_by_edge, made_of_data
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.query.search import search
@@ -68,15 +69,19 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
     """Return two mappings: column id → the columns that it is computed from, and column id → the expressions."""
-    answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True, unlinked=True))
+    options = Options(Direction.UPSTREAM, depth=1, columns=True, control_flow=True, unlinked=True)
+    answer = lineage(solr, entity.id, options)
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)
     expressions: dict[str, list[str]] = defaultdict(list)
-    texts = expressions_by_edge(solr, answer.edges, nodes)
-    for edge in answer.edges:
-        source, target = nodes[edge.source], nodes[edge.target]
-        if source.type == target.type == "FIELD" and edge.type == "DATA_FLOW":
-            origins[target.id].append(source)
+    edges = [edge for edge in answer.edges if nodes[edge.source].type == nodes[edge.target].type == "FIELD"]
+    texts = expressions_by_edge(solr, edges, nodes)
+    of_data = made_of_data(edges)
+    for edge in edges:
+        data = edge.type == RelationType.DATA_FLOW
+        if data:
+            origins[edge.target].append(nodes[edge.source])
+        if data or edge.target not in of_data:
             new = texts[edge.type, edge.source, edge.target]
-            expressions[target.id] += [each for each in new if each not in expressions[target.id]]
+            expressions[edge.target] += [each for each in new if each not in expressions[edge.target]]
     return origins, expressions

@@ -18,6 +18,11 @@ from navlin.index.graph.entity import CONDITIONS, StoredEntity
 from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.solr.solr_query import phrase
+from navlin.index.usage.contents import contents_at
+from navlin.index.usage.followed import entries_of
+from navlin.index.usage.readers import Place
+from navlin.model.image_positions import ALL
+from navlin.model.plurals import counted
 from navlin.query.changes import changes
 from navlin.query.edits import history
 from navlin.query.search import search
@@ -36,12 +41,13 @@ _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Contents of an entity: the first few, the total number, and a query that finds all."""
+    """Contents of an entity: the first few, the total number, a query that finds all, and what to say if there are none."""
 
     title: str
     listed: tuple[StoredEntity, ...]
     total: int
     query: str
+    nothing: str = ""
 
 
 def _values(asked: Asked) -> Mapping[str, Any] | Onward:
@@ -134,7 +140,21 @@ def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
         case _:
             return
     found = search(asked.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")
-    yield Contents(title, tuple(map(StoredEntity.of, found.documents)), found.total, query)
+    nothing = _why_nothing(asked, entity) if _looked_into(shown) and not found.total else ""
+    yield Contents(title, tuple(map(StoredEntity.of, found.documents)), found.total, query, nothing)
+
+
+def _why_nothing(asked: Asked, directory: StoredEntity) -> str:
+    """Return what is known of a directory without contents in the index. Its source may exclude paths, or read only the
+    files that others name; the image counts every file."""
+    place = Place(directory.source_id, directory.path)
+    if content := contents_at(Graph(asked.solr), [place]).get(place):
+        if not content.files:
+            return "This directory is empty: it has no files."
+        return f"The last image has {counted(content.files, 'file')} here, none of them in the index."
+    if entries_of(asked.solr, directory.source_id) == ALL:
+        return "Empty, except for what the source's filters exclude."
+    return ""
 
 
 PAGE = Page("/details", "Details", Parameters, _values)

@@ -17,7 +17,7 @@ LISTED: Final = 500
 @dataclass(frozen=True, slots=True)
 class Parameters:
     word: Annotated[str, "A tag, or NAMESPACE.KEY:VALUE, a property."] = ""
-    control_flow: Annotated[bool, "Also what the data only decides."] = False
+    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
 
 
 def _values(asked: Asked) -> Mapping[str, Any]:

@@ -30,8 +30,8 @@ _DEPTHS: Final = (
 _SWITCHES: Final = (
     ("operations", "Operations", "The statements and jobs in between"),
     ("deleted", "Deleted", "What is flagged deleted, struck through; flows lead through it without this too"),
-    ("control_flow", "Control flow", "Also what only steers: conditions, joins"),
-    ("unlinked", "Unlinked", "Also what was named and never captured"),
+    ("control_flow", "Control flow", "Control flow too: filter and join conditions"),
+    ("unlinked", "Unlinked", "Unlinked relations too, with placeholders: entities known only by name"),
     ("all_executions", "All executions", "Of an operation all executions, not only the latest"),
     ("databases", "Databases", "A box around the tables of a database"),
 )
@@ -46,8 +46,10 @@ class Parameters:
     depth: Annotated[str, "How many shown hops in each direction, or all."] = "1"
     operations: Annotated[bool, "The statements and jobs in between."] = False
     deleted: Annotated[bool, "What is flagged deleted."] = False
-    control_flow: Annotated[bool, "Also what only steers."] = False
-    unlinked: Annotated[bool, "Also what was named and never captured."] = False
+    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
+    unlinked: Annotated[bool, "Unlinked relations too, with placeholders: entities known only by name."] = (
+        False
+    )
     all_executions: Annotated[bool, "All executions of an operation."] = False
     databases: Annotated[bool, "Boxes of databases."] = False
     form: Annotated[str, "list: a table of edges, made by the server."] = ""

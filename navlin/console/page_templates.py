@@ -26,6 +26,8 @@ NAME_CHARS: Final = 80
 entity's page."""
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_BREAKS: Final = re.compile(r"(?<=[./_])(?=[^./_])")
+"""The places at which a narrow column breaks a name, rather than within a word."""
 _INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
 """Source types that are written in capitals; other types are capitalized like names."""
 
@@ -57,6 +59,7 @@ def page_templates() -> Environment:
         "sort_edges": _by_names,
         "engine": lambda kind: kind if kind in _INITIALS else kind.title(),
         "middle": _cut_in_middle,
+        "pieces": _BREAKS.split,
     }
     made.filters.update(filters)
     made.globals["relation_words"] = relation_words

@@ -49,7 +49,9 @@ def _entity(
     words = entity.words
     tags = words.get("tags", ())
     states = (
-        ("deleted",) * entity.deleted + ("named only",) * entity.granted + ("incomplete",) * entity.incomplete
+        ("deleted",) * entity.deleted
+        + ("placeholder",) * entity.granted
+        + ("incomplete",) * entity.incomplete
     )
     return Result(
         entity.id,

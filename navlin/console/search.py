@@ -91,7 +91,10 @@ class Filter:
 
 def _values(asked: Asked) -> Mapping[str, Any]:
     given: Parameters = asked.parameters
-    names = {each.id: each.name for each in known_sources(asked.solr)}
+    names = {
+        each.id: f"{each.name} (not configured)" if each.granted else each.name
+        for each in known_sources(asked.solr)
+    }
     wanted = list(_filters(given))
     values: dict[str, Any] = {
         "given": given,

@@ -61,10 +61,11 @@ FORECAST = (
 
 
 def write_records(directory: Path, now_s: int) -> Path:
-    """Write a lineage log into ``directory``, like an impalad, and return the file."""
+    """Write a lineage log into ``directory``, like an impalad, and return the file. Its statements ran one after the
+    other and ended at ``now_s``: after the Spark job had filled the tables that they read."""
     file = directory / f"impala_lineage_log_1.0-{now_s}000"
     statements = (TOP_MARKETS, SCRATCH, BOARD_REPORT)
-    file.write_text("".join(_line(each, now_s - 60 + 20 * n) for n, each in enumerate(statements)))
+    file.write_text("".join(_line(each, now_s - len(statements) + n) for n, each in enumerate(statements)))
     return file
 
 
@@ -81,7 +82,7 @@ def _line(statement: tuple[str, str, Sequence[Edge]], at_s: int) -> str:
         "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
         "user": "ada",
         "timestamp": at_s,
-        "endTime": at_s + 2,
+        "endTime": at_s + 1,
         **_graph(target, edges),
     }
     return json.dumps(record) + "\n"

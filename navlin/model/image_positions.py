@@ -11,4 +11,5 @@ ACCESSES: Final = "accesses"
 """Key of the position with the earliest possible date of an image, and the weeks for which the image shows that access
 times were recorded. Valid only if the image is that of `IMAGE`."""
 ENTRIES: Final = "entries"
-"""Key of the position with the setting ``entries``: "all" if all files are read, otherwise only referenced ones."""
+"""Key of the position with the setting ``entries``: `ALL` if all files are read, otherwise only referenced ones."""
+ALL: Final = "all"

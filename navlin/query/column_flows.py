@@ -41,13 +41,18 @@ def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
     nodes = {node.id: node for node in answer.nodes}
     expressions = expressions_by_edge(solr, answer.edges, nodes)
     drawn = {(edge.type, edge.source, edge.target): edge for edge in between_data(answer).edges}
-    made_of_data = any(kind == RelationType.DATA_FLOW and target == column for kind, _, target in drawn)
+    of_data = made_of_data(drawn.values())
     for key, edge in drawn.items():
         if column in (edge.source, edge.target) and edge.type.endswith("_FLOW"):
             incoming = edge.target == column
             other = nodes[edge.source if incoming else edge.target]
-            computed = edge.type == RelationType.DATA_FLOW or (incoming and not made_of_data)
+            computed = edge.type == RelationType.DATA_FLOW or (incoming and column not in of_data)
             yield Flow(other, edge, incoming, expressions.get(key, ()) if computed else ())
+
+
+def made_of_data(edges: Iterable[Edge]) -> set[str]:
+    """Return the ids of the targets of data flows. The expressions of other columns are with their control flows."""
+    return {edge.target for edge in edges if edge.type == RelationType.DATA_FLOW}
 
 
 def expressions_by_edge(

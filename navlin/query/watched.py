@@ -16,6 +16,7 @@ from navlin.index.solr.solr import Solr
 from navlin.index.usage.contents import Accesses, accesses_of
 from navlin.index.usage.followed import Followed, followed
 from navlin.model.gaps import READS_UNNAMED
+from navlin.model.image_positions import ALL
 from navlin.model.plurals import agreeing, counted
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
 
@@ -95,7 +96,7 @@ def watched(
         tuple(evidence),
         file_systems,
         {each: accesses_of(solr, each) for each in file_systems},
-        frozenset(each.reading.source.id for each in sources if each.entries == "all"),
+        frozenset(each.reading.source.id for each in sources if each.entries == ALL),
         "" if despite_gaps else _unnamed(Graph(solr), since_ms),
     )
 

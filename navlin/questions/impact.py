@@ -35,8 +35,8 @@ QUESTION = Question(
     What breaks if ENTITY is dropped or changed, by owner.
 
     Tables, views, paths, columns and operations downstream; each with its last known execution, by whom, and how many
-    executions are known. Entities that carry data of ENTITY are apart from those that it only decides (filter and join
-    conditions). The owner of an operation is whoever ran it last. Places where there is more are named.
+    executions are known. Entities that carry data of ENTITY are apart from those that only control flow reaches (filter
+    and join conditions). The owner of an operation is whoever ran it last. Places where there is more are named.
     """,
     examples=(
         "navlin impact sales.orders",

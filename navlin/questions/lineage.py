@@ -27,7 +27,9 @@ class Parameters:
         bool, "Also entities that are flagged deleted; flows lead through them without this too."
     ] = False
     control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
-    unlinked: Annotated[bool, "Also entities that were named and never captured."] = False
+    unlinked: Annotated[bool, "Unlinked relations too, with placeholders: entities known only by name."] = (
+        False
+    )
     all_executions: Annotated[bool, "All executions of an operation, not only the latest."] = False
     go_on: Annotated[
         tuple[str, ...],

@@ -17,7 +17,7 @@ def _counts(asked: Asked) -> Mapping[str, Any]:
 
 QUESTION = Question(
     name="unlinked",
-    summary="Relations that wait for an end, and why.",
+    summary="Relations with an end that is not in the index, and why.",
     about="Relations with an end that is not in the index, the youngest first, each with the reason.",
     examples=(
         "navlin unlinked",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 _WORDS: Final[Mapping[str, str]] = {
-    "records": "entities and relations read",
-    "seen": "unchanged, reported anew",
+    "records": "read",
+    "seen": "unchanged, reported again",
     "late": "older than what the index holds",
     "withdrawn": "written as deleted already",
     "purged": "of a time that a purge has removed",
@@ -18,10 +18,17 @@ _WORDS: Final[Mapping[str, str]] = {
     "reported_entities": "entities reported as gone",
     "reported_relations": "relations reported as gone",
     "deleted": "flagged deleted",
-    "linked": "relations linked",
+    "linked": "changed by linking",
     "failed_splits": "splits that failed",
     "complete_listings": "complete listings",
+    "resolve_endpoints": "relations linked or unlinked",
+    "add_locations": "relations of paths changed",
+    "resolve_views": "relations of views changed",
+    "adopt_operations": "operations adopted",
+    "prefer_engines": "reports flagged deleted, because engines recorded the same",
+    "inherited": "entities whose inherited tags changed",
 }
+"""Words for the counts of a run, and of ``link``. "Entities" and "relations" are those of the index."""
 
 
 def count_lines(counts: Mapping[str, int]) -> Iterator[str]:

@@ -50,7 +50,7 @@ def show_view(shown: Shown) -> RenderableType:
     if shown.executions.count:
         parts.extend((Text(), *_executions(shown.executions)))
     if shown.unlinked_count:
-        parts.extend((Text(), Text(f"Unlinked: {shown.unlinked_count}", style="bold")))
+        parts.extend((Text(), Text(f"Unlinked relations: {shown.unlinked_count}", style="bold")))
         for kind, related in shown.unlinked:
             reason = f": {clean(related.reason)}" if related.reason else ""
             since = f", since {related.since}" if related.since else ""
@@ -98,7 +98,7 @@ def _flow(flow: Flow) -> Text:
     if flow.through:
         text.append("  through " + ", ".join(clean(hop.title) for hop in flow.through), style="dim")
     if flow.edge.type == "CONTROL_FLOW":
-        text.append("  decides only", style="yellow")
+        text.append("  control", style="yellow")
     for mark in MARKS:
         if getattr(flow.edge, mark):
             text.append(f"  {mark}", style="yellow")

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from navlin.model.plurals import counted
-from navlin.query.evidence import Evidence
+from navlin.query.evidence import Evidence, Kind
 from navlin.render.field_words import field_words, type_words
 from navlin.render.text import clean, date_text, in_page, name_text, plain_table
 
@@ -29,6 +29,7 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
     pages.filters["type_words"] = type_words
     pages.filters["plural"] = counted
     pages.filters["utc"] = date_text
+    pages.filters["doubt_words"] = _doubt_words
     flows = evidence.flows
     return pages.from_string(_PAGE.read_text("utf-8")).render(
         {
@@ -40,6 +41,11 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
             "statements_made": evidence.statements,
         }
     )
+
+
+def _doubt_words(kind: str) -> str:
+    """Return a kind of doubt in words: it is the relation that is unlinked, and the entity is a placeholder."""
+    return "placeholder" if kind == Kind.UNLINKED else str(kind)
 
 
 def _known(evidence: Evidence) -> set[str]:
@@ -63,12 +69,12 @@ def evidence_view(evidence: Evidence) -> RenderableType:
         makes = ", ".join(clean(made.name) for made in each.makes)
         statements.add_row(makes, clean(each.title), last, clean(each.executions.principal))
     parts.append(statements)
-    counts = Counter(doubt.kind.value for doubt in evidence.doubts)
+    counts = Counter(_doubt_words(doubt.kind) for doubt in evidence.doubts)
     doubtful = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
     parts.extend((Text(), Text(f"Not certain: {doubtful}", style="bold")))
     doubts = plain_table("", "What", "Why")
     for doubt in evidence.doubts[:DOUBTS_LISTED]:
-        doubts.add_row(doubt.kind.value, clean(doubt.what), clean(doubt.why))
+        doubts.add_row(_doubt_words(doubt.kind), clean(doubt.what), clean(doubt.why))
     parts.append(doubts)
     if len(evidence.doubts) > DOUBTS_LISTED:
         parts.append(Text(f"and {len(evidence.doubts) - DOUBTS_LISTED} more (--json and --html have all)"))

@@ -30,8 +30,8 @@ CALLED: Final[Mapping[str, str]] = {
 _RELATED: Final[Mapping[tuple[str, bool], str]] = {
     ("DATA_FLOW", True): "Data comes from",
     ("DATA_FLOW", False): "Data goes to",
-    ("CONTROL_FLOW", True): "Is steered by",
-    ("CONTROL_FLOW", False): "Steers",
+    ("CONTROL_FLOW", True): "Control flow from",
+    ("CONTROL_FLOW", False): "Control flow to",
     ("PARENT_CHILD", True): "Lies in",
     ("PARENT_CHILD", False): "Contains",
     ("LOGICAL_PHYSICAL", True): "Holds or runs",

@@ -211,10 +211,8 @@ def footnotes(
             yield Text(f"  and at {len(truncated_at) - CUTS_LISTED} more places")
     if unlinked:
         yield Text()
-        lead = agreeing(unlinked, "leads", "lead")
-        yield Text(
-            f"{counted(unlinked, 'unlinked relation')} {lead} to what was never captured ({shown_by})."
-        )
+        lead = agreeing(unlinked, "leads to a placeholder", "lead to placeholders")
+        yield Text(f"{counted(unlinked, 'unlinked relation')} {lead} ({shown_by}).")
 
 
 def _cut_line(cut: Cut) -> Text:

@@ -40,15 +40,15 @@ def impact_view(impact: Impact) -> RenderableType:
 
 
 def total_words(impact: Impact) -> str:
-    """Return the total in words: ``at least 300 tables and 300 operations are affected, 290 of these 600 only by
-    decisions``."""
+    """Return the total in words: ``at least 300 tables and 300 operations are affected, 290 of these 600 by
+    control flow alone``."""
     kinds = [counted(count, type_words(kind)) for kind, count in impact.total.items()]
     every = len(impact.affected)
     decided = sum(not each.carries for each in impact.affected)
     least = "at least " if impact.truncated_at else ""
     words = f"{least}{' and '.join(filter(None, (', '.join(kinds[:-1]), *kinds[-1:])))}"
     words += f" {agreeing(every, 'is', 'are')} affected"
-    return f"{words}, {decided:,} of these {every:,} only by decisions" if decided else words
+    return f"{words}, {decided:,} of these {every:,} by control flow alone" if decided else words
 
 
 def _table(affected: Iterable[Affected]) -> Table:
@@ -60,7 +60,7 @@ def _table(affected: Iterable[Affected]) -> Table:
                 name.append(f"  {mark}", style="yellow")
         shown = each.to_json()
         table.add_row(
-            "data" if each.carries else "decides",
+            "data" if each.carries else "control",
             name,
             str(shown["lastExecution"] or ""),
             clean(each.executions.principal),

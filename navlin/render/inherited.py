@@ -21,7 +21,7 @@ def inherited_view(origin: Origin) -> RenderableType:
     for each in origin.inherited:
         text = name_text(each.node).append(f"  {each.node.type}", style="dim")
         if each.decision:
-            text.append("  decides only", style="yellow")
+            text.append("  control", style="yellow")
         for mark in MARKS:
             if getattr(each, mark):
                 text.append(f"  {mark}", style="yellow")

@@ -30,7 +30,7 @@ def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
         ends = [", ".join(one.name for one in side) for side in (each.ends.sources, each.ends.targets)]
         through = each.ends.through.name if each.ends.through else ""
         _add(table, kind, *ends, through, each.reason, each.relation.unlinked_since, each.stated_by)
-    return _whole(page, table, "no relation waits for an end")
+    return _whole(page, table, "no unlinked relations")
 
 
 def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:

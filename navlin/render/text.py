@@ -1,6 +1,6 @@
 """Names and tables that look the same in all views.
 
-Colours and line styles are also expressed as words: ``(deleted)``, ``(unlinked)``. Names come from outside, so nothing
+Colours and line styles are also expressed as words: ``(deleted)``, ``(placeholder)``. Names come from outside, so nothing
 in them is taken for markup or for a terminal's control sequence.
 """
 
@@ -30,7 +30,7 @@ def name_text(node: Node | StoredEntity, title: str = "") -> Text:
         text.append(" (deleted)", style="not strike")
     if isinstance(node, Node) and node.placeholder:
         text.stylize("italic")
-        text.append(" (unlinked)", style="not italic")
+        text.append(" (placeholder)", style="not italic")
     return text
 
 

@@ -17,6 +17,10 @@ _ARROW = re.compile(r"([\w./]+) (?:→|-->|<--|\.\.>|<\.\.) ([\w./]+)")
 _PART = re.compile(r"sub[ _-]?operation", re.IGNORECASE)
 _OPTION = re.compile(r"(?<!\S)\(?--[a-z]{3,}[\w-]*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_OTHER_WORDS = re.compile(
+    "never captured|named only|waited for|waits? for an end|only decide|decides only|steers|steered"
+)
+"""Words for placeholders, unlinked relations and control flow, which have one word each."""
 _COLUMNS_OF_TERMINAL = re.compile(r"\s{2,}")
 
 
@@ -64,6 +68,7 @@ def _equal_ends(rows: Iterable[list[str]]) -> Iterator[str]:
 def _raw(text: str) -> Iterator[str]:
     for found in _PART.finditer(text):
         yield f"a part of a statement: …{text[max(0, found.start() - 40) : found.end() + 40]}…"
+    yield from (f"another word: {each}" for each in _OTHER_WORDS.findall(text))
     words = set(_WORD.findall(text))
     for name in sorted(words & fields_that_are_no_words()):
         yield f"a field's name: {name}"

@@ -20,7 +20,7 @@ BECOMES: Final[Mapping[str, str]] = {
     "OPERATION_EXECUTION": "kept: a run, with how it began and how it ended; of one without a known end how it began",
     "application of an execution": "kept: `navlin_run`, a facet of navlin's own; with `--parent` the run's parent",
     "DATA_FLOW": "kept: inputs and outputs; between columns DIRECT",
-    "CONTROL_FLOW of a table": "kept: an input; that it only decides, `navlin_flow` says, a facet of navlin's own",
+    "CONTROL_FLOW of a table": "kept: an input; `navlin_flow`, a facet of navlin's own, marks it as control flow",
     "CONTROL_FLOW of a column": "kept: INDIRECT, without its kind",
     "LOGICAL_PHYSICAL of a table": "kept: the facet `symlinks`",
     "PARENT_CHILD, INSTANCE_OF": "kept: a run is one of its job's",

@@ -58,7 +58,7 @@ def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Follo
         _silent(solr, of_source, since_ms, now_ms, removed),
         removed.incomplete_ms,
         removed.rejected_ms,
-        _entries(solr, of_source),
+        entries_of(solr, reading.source.id),
         solr.count(RUNS, "kind:position", of_source, q.starting("key", HELD_BACK)),
     )
 
@@ -89,8 +89,10 @@ def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: Pur
     )
 
 
-def _entries(solr: Solr, of_source: str) -> str:
-    asked = {"q": "kind:position", "fq": [of_source, q.term("key", ENTRIES)], "rows": 1, "fl": "body"}
+def entries_of(solr: Solr, source_id: str) -> str:
+    """Return the setting ``entries`` with which a file system was last read; "" if none was saved."""
+    filters = [q.term("sourceId", source_id), q.term("key", ENTRIES)]
+    asked = {"q": "kind:position", "fq": filters, "rows": 1, "fl": "body"}
     for document in solr.select(RUNS, asked)["response"]["docs"]:
         return str(orjson.loads(document["body"]))
     return ""

@@ -3,7 +3,7 @@
 import { askShown } from "./ask.js";
 import { mayTurn } from "./graph.js";
 import { linkOf } from "./list.js";
-import { agreeing, counted, fieldWords, inWords, oneLine, printable, titleOf } from "./names.js";
+import { agreeing, breakable, counted, fieldWords, inWords, oneLine, printable, titleOf } from "./names.js";
 import { html } from "./svg.js";
 
 const TEXTS = ["queryTextFull", "queryText"];
@@ -23,10 +23,9 @@ export function showNode(panel, node, graph, view, acts) {
   ];
   const states = [
     node.deleted && "deleted",
-    node.placeholder && "named by others and never captured",
+    (node.placeholder || node.granted) && "placeholder: known only by name",
     node.idle && "no lineage is known",
-    node.granted && "named by others; no source of its own was read",
-    node.unlinked && `${counted(node.unlinked, "relation")} ${agreeing(node.unlinked, "leads", "lead")} to what was never captured`,
+    node.unlinked && `${counted(node.unlinked, "unlinked relation")} ${agreeing(node.unlinked, "leads to a placeholder", "lead to placeholders")}`,
   ].filter(Boolean);
   const facts = html("div", { class: "facts", "aria-live": "polite" });
   panel.replaceChildren(
@@ -97,25 +96,25 @@ function heading(node) {
   const of = node.sourceType ? ` of ${node.sourceType}` : "";
   const kind = html("p", { class: "dim" }, `${inWords(node.type)}${of}`);
   const name = titleOf(node);
-  return html("div", {}, kind, html("h2", { class: node.deleted ? "deleted" : null }, name));
+  return html("div", {}, kind, html("h2", { class: node.deleted ? "deleted" : null }, ...breakable(name)));
 }
 
 function viaOf(hop, acts) {
-  const state = hop.deleted ? " (deleted)" : hop.placeholder ? " (never captured)" : "";
+  const state = hop.deleted ? " (deleted)" : hop.placeholder ? " (placeholder)" : "";
   const kind = hop.type === "SUB_OPERATION" ? "operation" : inWords(hop.type);
   return html("li", {}, `${kind} `, linkOf(hop, acts), state);
 }
 
 function nodeButton(node, acts) {
   const attributes = { type: "button", class: "to-node", "data-to": node.id, click: () => acts.select(node.id, true) };
-  return html("button", attributes, titleOf(node));
+  return html("button", attributes, ...breakable(titleOf(node)));
 }
 
 function flowsOf(title, edges, far, graph, acts) {
   if (!edges?.length) return [];
   const items = edges.slice(0, LISTED).map((edge) => {
-    const steers = edge.type === "CONTROL_FLOW" ? " steers" : edge.type === "DATA_FLOW" ? "" : ` ${inWords(edge.type)}`;
-    return html("li", {}, nodeButton(graph.nodes.get(edge[far]), acts), steers);
+    const kind = edge.type === "CONTROL_FLOW" ? " control" : edge.type === "DATA_FLOW" ? "" : ` ${inWords(edge.type)}`;
+    return html("li", {}, nodeButton(graph.nodes.get(edge[far]), acts), kind);
   });
   const more = edges.length - items.length;
   if (more > 0) items.push(html("li", { class: "dim" }, `and ${more} more: the list has them`));

@@ -105,7 +105,7 @@ function markOf(line, [x, y]) {
 export function inOneLine(line, graph) {
   const name = (id) => titleOf(graph.nodes.get(id) ?? { id, name: id });
   const passed = line.edge.via.filter((hop) => hop.deleted || hop.placeholder);
-  const through = passed.map((hop) => `${hop.deleted ? "deleted" : "never captured"} ${titleOf(hop)}`);
+  const through = passed.map((hop) => `${hop.deleted ? "deleted" : "placeholder"} ${titleOf(hop)}`);
   const words = `${name(line.edge.source)} → ${name(line.edge.target)}, ${inWords(line.type)}`;
   return through.length ? `${words}, through ${through.join(", ")}` : words;
 }
@@ -153,7 +153,7 @@ export function readAloud(node, graph) {
   const flows = (edges) => (edges ?? []).filter((edge) => edge.type.endsWith("_FLOW")).length;
   const states = [
     node.deleted && "deleted",
-    node.placeholder && "never captured",
+    node.placeholder && "placeholder",
     node.id === graph.start && "the start",
     node.unlinked && `${node.unlinked} unlinked`,
     node.idle && "no lineage is known",

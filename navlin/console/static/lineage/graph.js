@@ -110,8 +110,7 @@ export class Graph {
     return new Set(hops.filter((hop) => this.byColumns || hop.type !== "FIELD").map((hop) => hop.id)).size;
   }
 
-  /** All that data reaches from a node and all from which it comes: `nodes` and `edges` (keys). `steering` also along
-   * what only steers. */
+  /** All that data and control flow reach from a node, and all from which they come: `nodes` and `edges` (keys). */
   path(id) {
     const nodes = new Set([id]);
     const edges = new Set();

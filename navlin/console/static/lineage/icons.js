@@ -35,7 +35,7 @@ const SOURCES = {
 };
 const OTHER_SOURCE = "M11 8a3 3 0 1 1-6 0 3 3 0 0 1 6 0z";
 
-/** The icon of a node's type; of what was never captured a question mark in a broken frame. */
+/** The icon of a node's type; of a placeholder a question mark in a broken frame. */
 export function typeIcon(node, x, y, size) {
   const path = node.placeholder ? PLACEHOLDER : (TYPES[node.type] ?? OTHER_TYPE);
   return icon(`icon type-icon${node.placeholder ? " placeholder-icon" : ""}`, path, x, y, size, node.type);

@@ -6,7 +6,7 @@ import { html, svg } from "./svg.js";
 
 const LINES = [
   ["edge data-flow", "data flows from left to right"],
-  ["edge control-flow", "it only steers: a condition, a join"],
+  ["edge control-flow", "control flow: a filter or join condition"],
   ["edge logical-physical", "lies at, or was run as"],
 ];
 
@@ -20,7 +20,7 @@ export function legend() {
     return item(svg("g", { class: kind }, way, tip), words, 38);
   });
   const others = [
-    item(typeIcon({ placeholder: true }, 2, 2, 16), "named, never captured"),
+    item(typeIcon({ placeholder: true }, 2, 2, 16), "placeholder: known only by name"),
     item(svg("path", { class: "sign hidden-sign", d: "M4 10h.1M10 10h.1M16 10h.1" }), "hidden: more than is shown at once; opens a diagram of its own"),
     item(svg("path", { class: "sign", d: "M7 5L12 10L7 15" }), "one hop further"),
     item(svg("path", { class: "sign", d: "M4 10h12M10 4v12" }), "its columns"),

@@ -1,11 +1,11 @@
 // The same as a list: a table of edges, for screen readers and for what is too much for a picture.
 
-import { counted, inWords, titleOf } from "./names.js";
+import { breakable, counted, inWords, titleOf } from "./names.js";
 import { keyOf } from "./graph.js";
 import { html } from "./svg.js";
 
 const LISTED = 1000;
-const KINDS = { DATA_FLOW: "data", CONTROL_FLOW: "steers", LOGICAL_PHYSICAL: "lies at, run as", INSTANCE_OF: "ran as" };
+const KINDS = { DATA_FLOW: "data", CONTROL_FLOW: "control", LOGICAL_PHYSICAL: "lies at, run as", INSTANCE_OF: "ran as" };
 
 /** Fills the table body with the edges of a graph, and its caption; nodes without an edge follow. */
 export function fillList(table, graph, acts) {
@@ -31,8 +31,8 @@ function betweenData(graph) {
       continue;
     }
     for (const onward of graph.outOf.get(edge.target) ?? []) {
-      const steers = [edge, onward].some((each) => each.type === "CONTROL_FLOW");
-      const joined = { ...onward, source: edge.source, type: steers ? "CONTROL_FLOW" : onward.type };
+      const control = [edge, onward].some((each) => each.type === "CONTROL_FLOW");
+      const joined = { ...onward, source: edge.source, type: control ? "CONTROL_FLOW" : onward.type };
       const part = graph.nodes.get(edge.target);
       found.set(keyOf(joined), { edge: joined, key: keyOf(edge), via: [...edge.via, part, ...onward.via] });
     }
@@ -63,16 +63,16 @@ function edgeRow({ edge, key, via }, graph, acts) {
   );
 }
 
-/** What an edge passes through, as a link to its page; what was never captured has none. */
+/** What an edge passes through, as a link to its page; a placeholder has none. */
 export function linkOf(hop, acts) {
   if (hop.placeholder) return titleOf(hop);
   const id = (hop.type === "SUB_OPERATION" && hop.parent) || hop.id;
-  return html("a", { href: acts.detailsAddress(id), class: hop.deleted ? "deleted" : null }, titleOf(hop));
+  return html("a", { href: acts.detailsAddress(id), class: hop.deleted ? "deleted" : null }, ...breakable(titleOf(hop)));
 }
 
 function cellOf(node, graph, acts) {
   const start = node.id === graph.start ? html("span", { class: "dim" }, " start") : null;
-  const states = node.placeholder ? html("span", { class: "dim" }, " never captured") : null;
+  const states = node.placeholder ? html("span", { class: "dim" }, " placeholder") : null;
   const attributes = { type: "button", class: `to-node${node.deleted ? " deleted" : ""}`, click: () => acts.select(node.id, true) };
-  return html("td", { class: "name" }, html("button", attributes, titleOf(node)), node.deleted ? " deleted" : null, states, start);
+  return html("td", { class: "name" }, html("button", attributes, ...breakable(titleOf(node))), node.deleted ? " deleted" : null, states, start);
 }

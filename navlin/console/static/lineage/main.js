@@ -102,7 +102,7 @@ async function arrange(current, anchor) {
 /** Puts the start's name into the title, and in place of its id where a name means it as well. */
 function nameStart() {
   const node = graph.nodes.get(graph.start);
-  // An entity that was named and never captured has no other page.
+  // A placeholder has no other page.
   tabs.hidden = Boolean(node.placeholder);
   for (const tab of tabs.querySelectorAll("a")) tab.search = new URLSearchParams({ entity: node.id });
   document.title = `Lineage of ${calledIn(node).own.slice(0, 100)} · navlin`;

@@ -21,6 +21,11 @@ export function titleOf(node) {
   return oneLine(node.label || node.name) || node.id;
 }
 
+/** A name as children of an element, which breaks after dots, slashes and underscores rather than within a word. */
+export function breakable(name) {
+  return name.split(/(?<=[./_])(?=[^./_])/).flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]));
+}
+
 /** A count and what is counted: 1 relation, 1,204 entities. */
 export function counted(count, noun) {
   const several = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;

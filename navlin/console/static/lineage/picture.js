@@ -34,7 +34,7 @@ function boxOf(graph, view, node, arrows, fonts) {
   const listed = [...graph.standingIn(node.id), ...(open ? columns.toSorted(inTheirOrder) : [])];
   const empty = open && graph.columnsAsked && !columns.length;
   const name = calledIn(node);
-  const state = node.placeholder ? "never captured" : node.deleted ? "deleted" : "";
+  const state = node.placeholder ? "placeholder" : node.deleted ? "deleted" : "";
   const place = [name.place || inWords(node.type), state].filter(Boolean).join(" · ");
   const rows = listed.map((part) => rowOf(part, node, fonts));
   if (empty) rows.push({ id: "", node: null, text: "no columns are known", width: 190 });

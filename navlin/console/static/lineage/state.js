@@ -57,7 +57,7 @@ export function showSummary(page, graph, shown, acts) {
     notes.push(html("li", { "data-reason": "deleted" }, words, change(agreeing(between, "Show it", "Show them"), { deleted: true }, acts)));
   }
   if (graph.unlinked) {
-    const words = `${counted(graph.unlinked, "relation")} ${agreeing(graph.unlinked, "leads", "lead")} to what was never captured. `;
+    const words = `${counted(graph.unlinked, "unlinked relation")} ${agreeing(graph.unlinked, "leads to a placeholder", "lead to placeholders")}. `;
     notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show it", { unlinked: true }, acts)));
   }
   for (const { id, direction } of graph.nothing) {
@@ -65,7 +65,7 @@ export function showSummary(page, graph, shown, acts) {
     notes.push(html("li", { "data-reason": "nothing more" }, words));
   }
   if (!shown.lines.length && !shown.hidden.length) {
-    const words = "Nothing flows here, as far as is known. With operations, or with what is unlinked, there may be more.";
+    const words = "Nothing flows here, as far as is known. With operations, or unlinked relations, there may be more.";
     notes.push(html("li", { "data-reason": "nothing" }, words));
   }
   page.querySelector("#summary").textContent = parts.join(", ");
