@@ -400,7 +400,7 @@ def test_an_image_split_may_be_read_again(follower: Follower, hdfs: Hadoop) -> N
     assert [one for one in again if isinstance(one, PartSplit)] == parts
     assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID, ACCESSES]
     (listing,) = (one for one in follower.hdfs.read(parts[0]) if not isinstance(one, DescribeSplit))
-    assert len(listing.paths) == 3  # a part without sidecars has only a listing
+    assert len(listing.paths) == 3  # type: ignore[union-attr]  # a part without sidecars has only a listing
 
 
 # -- Permissions -------------------------------------------------------------------------------------------------------

@@ -247,7 +247,7 @@ def test_a_conflicting_write_is_repeated_on_the_new_version(world: World) -> Non
         world.solr.add(RELATIONS, [{**world.relation(world.impala, read), "up_reviewed": "yes"}])
 
     ours = World(Interrupted(world.solr.address), world.cluster)
-    ours.solr.meanwhile = describe  # this Solr is an Interrupted
+    ours.solr.meanwhile = describe  # type: ignore[attr-defined]  # this Solr is an Interrupted
     ours.link(run)
 
     after = world.relation(world.impala, read)
