@@ -131,13 +131,19 @@ def tree_of(file: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a tree. To walk all modules takes seconds, and several tests need their nodes."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def imported(file: Path) -> tuple[str, ...]:
     """All modules that a file imports anywhere, and all packages named in its importlib calls."""
     return tuple(imports_in(tree_of(file)))
 
 
 def imports_in(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Import():
                 yield from (alias.name for alias in node.names)
@@ -319,24 +325,24 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 def attributes_of_modules(tree: ast.Module) -> Iterator[str]:
     """Yield the full names of the attributes of other modules that a module uses, with aliases resolved."""
     called: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom):
             called |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in called:
                 yield f"{called[name]}.{attribute}"
 
 
-def loads_in(tree: ast.AST) -> Counter[str]:
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return Counter(node.id for node in nodes if isinstance(node.ctx, ast.Load))
+def loads_in(nodes: Iterable[ast.AST]) -> Counter[str]:
+    names = (node for node in nodes if isinstance(node, ast.Name))
+    return Counter(node.id for node in names if isinstance(node.ctx, ast.Load))
 
 
 def test_every_definition_is_used_by_the_product() -> None:
     trees = {name: tree_of(file) for name, file in modules()}
     named = {other for _, file in modules() for other in imported(file)}
-    loads = {name: loads_in(tree) for name, tree in trees.items()}
+    loads = {name: loads_in(nodes_of(tree)) for name, tree in trees.items()}
     named |= {other for tree in trees.values() for other in attributes_of_modules(tree)}
     unused = {
         f"{module}.{name}"
@@ -344,7 +350,7 @@ def test_every_definition_is_used_by_the_product() -> None:
         for name, node in names_of(tree)
         if not name.startswith("__")
         and f"{module}.{name}" not in named
-        and loads[module][name] == loads_in(node)[name]
+        and loads[module][name] == loads_in(ast.walk(node))[name]
     }
 
     assert unused == set(REACHED_OTHERWISE)

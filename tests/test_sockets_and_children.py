@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from tests.test_layers import modules, tree_of
+from tests.test_layers import modules, nodes_of, tree_of
 from tests.test_peers import PEERS
 
 SPEAKING: Final = (
@@ -115,9 +115,9 @@ def used_in(tree: ast.Module) -> Iterator[str]:
     """Yield the names in `SPEAKING` that a module uses, with their full import path. Names in annotations and in
     `SILENT` are skipped."""
     known = dict(imported_in(tree))
-    passed = {id(each) for node in ast.walk(tree) for each in annotations_of(node)}
-    passed |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    passed = {id(each) for node in nodes_of(tree) for each in annotations_of(node)}
+    passed |= {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Attribute)}
+    for node in nodes_of(tree):
         name = "" if id(node) in passed else full_name(node, known)
         speaks = "." in name and any(
             name == each or name.startswith((f"{each}.", "os.exec", "os.spawn")) for each in SPEAKING
@@ -127,7 +127,7 @@ def used_in(tree: ast.Module) -> Iterator[str]:
 
 
 def imported_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Import():
                 for each in node.names:

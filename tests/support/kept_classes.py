@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from tests.test_layers import nodes_of
 from tests.test_sockets_and_children import full_name, imported_in
 
 POSITIONS: Final = frozenset(
@@ -17,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def positions_made(module: str, tree: ast.Module) -> Iterator[str]:
     """Yield the source text of the key of each position that a module makes; "**" if the key is not written out."""
     known = _known(module, tree)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and full_name(node.func, known) in POSITIONS:
             keys = [*node.args, *(each.value for each in node.keywords if each.arg == "key")]
             yield ast.unparse(keys[0]) if keys else "**"
@@ -37,7 +38,7 @@ def classes_restored(trees: Mapping[str, ast.Module]) -> Iterator[str]:
     }
     for name, tree in trees.items():
         known = _known(name, tree)
-        for function in (each for each in ast.walk(tree) if isinstance(each, Function)):
+        for function in (each for each in nodes_of(tree) if isinstance(each, Function)):
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and any(_is_of_json(each) for each in _arguments(node)):
                     own = isinstance(node.func, ast.Name) and node.func.id == "cls"
