@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
-from extractors.openlineage.columns import MORE, Column, columns_of
+from extractors.openlineage.columns import MAX_COLUMNS, MAX_INPUTS, MORE, Column, columns_of
 from extractors.openlineage.events import Dataset, Event, mapping, objects, text
 from navlin.model.identity import SEPARATOR
 from navlin.model.redaction import bounded, redact
@@ -24,6 +24,7 @@ from navlin.model.redaction.literals import masks_literals, said_in_state
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
 MAX_FIELDS: Final = 5_000
+MAX_LINKS: Final = 50
 MAX_FED: Final = 100
 """Maximum number of inputs of one event that are stored with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
@@ -33,6 +34,8 @@ stored.
 """
 SAVED_BYTES: Final = 128 << 10
 """Maximum size of the saved state of one run."""
+MORE_DATASETS: Final = "the run has more datasets than navlin follows"
+MORE_LINKS: Final = "a dataset has more symlinks than navlin follows"
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
 _T = TypeVar("_T")
 Name = tuple[str, str]
@@ -70,8 +73,8 @@ class Known:
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
-            if link[0] and link[1] and link not in self.links and len(self.links) < 50:
-                self.links.append(link)
+            if link[0] and link[1] and not _add(self.links, [link], MAX_LINKS):
+                problems.add(MORE_LINKS)
         for each in objects(dataset.facet("schema").get("fields")):
             name = text(each.get("name"))
             if name in self.fields or (name and len(self.fields) < MAX_FIELDS):
@@ -80,11 +83,14 @@ class Known:
                 problems.add(MORE)
         for facet in ("columnLineage", "lineage"):
             told = columns_of(dataset.facet(facet))
-            for name, inputs in told.columns.items():
-                _add(self.columns.setdefault(name, []), inputs)
-            _add(self.rows, told.rows)
-            _add(self.sources, told.sources)
             problems |= told.problems
+            for name, inputs in told.columns.items():
+                fits = name in self.columns or len(self.columns) < MAX_COLUMNS
+                if not fits or not _add(self.columns.setdefault(name, []), inputs):
+                    problems.add(MORE)
+            for known, more in ((self.rows, told.rows), (self.sources, told.sources)):
+                if not _add(known, more):
+                    problems.add(MORE)
         self.decides = self.decides or text(dataset.facet("navlin_flow").get("flow")) == "CONTROL"
         said = Latest(self.said_ms, time_ms)
         changed = dataset.facet("lifecycleStateChange")
@@ -243,12 +249,7 @@ class Run:
         self._learn_run(event)
         for datasets, known in ((event.inputs, self.inputs), (event.outputs, self.outputs)):
             for each in datasets:
-                if (each.namespace, each.name) in known or len(known) < MAX_DATASETS:
-                    of_dataset = known.setdefault((each.namespace, each.name), Known())
-                    for reason in sorted(of_dataset.learn(each, event.time_ms)):
-                        self.missing(reason)
-                else:
-                    self.missing("the run has more datasets than navlin follows")
+                self._learn_dataset(known, each, event.time_ms)
         for each in event.outputs if self.streaming else ():
             if (fed := self.outputs.get((each.namespace, each.name))) is not None:
                 _add(fed.fed_by, ([read.namespace, read.name] for read in event.inputs[:MAX_FED]))
@@ -256,16 +257,22 @@ class Run:
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):
                 target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
-                output = self.outputs.setdefault((target.namespace, target.name), Known())
-                for reason in sorted(output.learn(target, event.time_ms)):
-                    self.missing(reason)
+                self._learn_dataset(self.outputs, target, event.time_ms)
             elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
                 for given in objects(entry.get("inputs")):
-                    name = (text(given.get("namespace")), text(given.get("name")))
-                    if text(given.get("type")).upper() in ("", "DATASET") and all(name):
-                        self.inputs.setdefault(name, Known())
+                    read = Dataset(text(given.get("namespace")), text(given.get("name")), {})
+                    if text(given.get("type")).upper() in ("", "DATASET") and read.namespace and read.name:
+                        self._learn_dataset(self.inputs, read, event.time_ms)
         if event.problems:
             self.missing("a part of an event could not be read")
+
+    def _learn_dataset(self, known: dict[Name, Known], dataset: Dataset, time_ms: int) -> None:
+        name = (dataset.namespace, dataset.name)
+        if name not in known and len(known) >= MAX_DATASETS:
+            self.missing(MORE_DATASETS)
+            return
+        for reason in sorted(known.setdefault(name, Known()).learn(dataset, time_ms)):
+            self.missing(reason)
 
     def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
@@ -405,9 +412,13 @@ def _own(entry: Mapping[str, Any], event: Event) -> bool:
     return named in (("", ""), (event.namespace, event.name))
 
 
-def _add(known: list[Any], more: Iterable[Any]) -> None:
+def _add(known: list[Any], more: Iterable[Any], limit: int = MAX_INPUTS) -> bool:
+    """Append the new elements, up to ``limit`` elements in all. Return whether all fitted."""
     seen = set(map(str, known))
-    known.extend(each for each in more if str(each) not in seen)
+    new = [each for each in more if str(each) not in seen]
+    room = max(limit - len(known), 0)
+    known.extend(new[:room])
+    return len(new) <= room
 
 
 def _run_of(facet: Mapping[str, Any]) -> list[str]:
