@@ -1,7 +1,7 @@
 """Merge all events of a run, in whatever order they arrive.
 
 An event never removes information from other events: a START is often empty, and a COMPLETE often has fewer datasets
-than the START. The state kept between two reads is a small JSON value.
+than the START. The state kept between two reads is a short text (`Run.saved`).
 """
 
 from __future__ import annotations
@@ -23,17 +23,21 @@ from navlin.model.redaction.literals import masks_literals, said_in_state
 
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
+"""Maximum number of inputs, and of outputs, of a run. Further ones are left out, and the run is incomplete."""
 MAX_FIELDS: Final = 5_000
+"""Maximum number of fields in the schema of one dataset."""
 MAX_LINKS: Final = 50
+"""Maximum number of symlinks of one dataset."""
 MAX_FED: Final = 100
 """Maximum number of inputs of one event that are stored with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
+"""Maximum size of the description of a dataset or job."""
 SQL_BYTES: Final = 4 << 10
 """Maximum number of bytes of a SQL text that are stored between two reads. A longer text is cut, and its hash is
 stored.
 """
 SAVED_BYTES: Final = 128 << 10
-"""Maximum size of the saved state of one run."""
+"""Maximum length of `Run.saved`. A longer state is shortened (`Run.bound`)."""
 MORE_DATASETS: Final = "the run has more datasets than navlin follows"
 MORE_LINKS: Final = "a dataset has more symlinks than navlin follows"
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
@@ -62,14 +66,19 @@ class Known:
     kind: str = ""
     catalog: list[str] = field(default_factory=list)
     fed_by: list[list[str]] = field(default_factory=list)
-    """[namespace, name] of the inputs that a stream's events name together with this output."""
+    """[namespace, name] of the inputs named together with this output, by events read after the run was known to be
+    streaming.
+    """
     about: dict[str, Any] = field(default_factory=dict)
     """Attributes of the dataset's own document: description, owner, format, and so on."""
     said_ms: dict[str, int] = field(default_factory=dict)
     """Name of a single value → time of the event that set it (epoch ms). The latest value takes precedence."""
 
     def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
-        """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete."""
+        """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete.
+
+        The type of a field is the one read last, whatever its time.
+        """
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
@@ -160,7 +169,7 @@ class Run:
     namespace: str
     name: str
     type: str = ""
-    """The strongest type so far: an end if there was one, else RUNNING, START or OTHER."""
+    """The strongest type so far: the latest end if there was one, else RUNNING, START or OTHER."""
     first_ms: int = 0
     last_ms: int = 0
     started_ms: int = 0
@@ -172,7 +181,7 @@ class Run:
     sql_digest: str = ""
     """Hash of the full text if it is longer than `SQL_BYTES`, otherwise ""."""
     sql_at: list[Any] = field(default_factory=list)
-    """Location of the event with the full text: [path, offset, size in bytes]."""
+    """Location of the line with the event, if the text is not stored whole: [path, offset, size in bytes]; else []."""
     sql_hidden: str = ""
     """Hash of a text that is not stored at all, because literals must not be stored."""
     sender: str = ""
@@ -218,19 +227,22 @@ class Run:
         return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
-        """Cut a long SQL text to the part stored between two reads."""
+        """Cut a long SQL text to the part that `saved` stores, to save memory."""
         if self.sql_digest:
             self.sql = _beginning(self.sql)
 
     @property
     def sql_identity(self) -> str:
-        """The part of the SQL text that identifies the operation. It does not depend on whether the full text is
-        available.
+        """The part of the SQL text that identifies the operation. It does not depend on whether a long text was cut. A
+        hidden text (`sql_hidden`) must be restored first (`make_whole`).
         """
         return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
 
     def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
-        """Merge an event. ``at`` is the event's location: (path, offset, size in bytes)."""
+        """Merge an event. ``at`` is the event's location: (path, offset, size in bytes).
+
+        If two events have the same time, the one read later gives the name, the SQL text and the end.
+        """
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
         self.ran = self.ran or event.type == "RUNNING"
@@ -344,7 +356,9 @@ class Run:
     # -- Between two reads ---------------------------------------------------------------------------
 
     def saved(self) -> str:
-        """Return the run as a string, compressed because column lineage is repetitive."""
+        """Return the run as a string, compressed because column lineage is repetitive. If literals are masked, leave
+        out the SQL text, and of the error keep only the length.
+        """
         value = asdict(self)
         if self.sql_digest:
             value["sql"] = _beginning(self.sql)
@@ -356,8 +370,8 @@ class Run:
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
 
     def bound(self) -> bool:
-        """If the state is larger than `SAVED_BYTES`, remove content, columns first, and mark the run as incomplete.
-        Return whether anything was removed.
+        """If `saved` is longer than `SAVED_BYTES`, keep only one symlink and `decides` of each dataset, or, if that is
+        not enough, no dataset and no attribute. Mark the run as incomplete, and return True.
         """
         if len(self.saved()) <= SAVED_BYTES:
             return False
@@ -373,7 +387,7 @@ class Run:
 
 
 def sql_in(job_facets: Mapping[str, Any]) -> str:
-    """Return the SQL text in the facets of a job; "" if there is none."""
+    """Return the SQL text in the facets of a job, redacted and at most 1 MiB; "" if there is none."""
     return redact(text(mapping(job_facets.get("sql")).get("query"), 1 << 20))
 
 
@@ -442,8 +456,8 @@ def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
 
 
 def producer_name(producer: str) -> str:
-    """Return a producer's name, derived from its URI: SPARK for ``…/integration/spark``, OPENLINEAGE for
-    ``…/providers/openlineage/2.1``.
+    """Return a producer's name, derived from its URI: SPARK for ``…/integration/spark``, AIRFLOW for
+    ``…/apache/airflow/…``, OPENLINEAGE for any other.
     """
     parts = [each for each in producer.split("?")[0].rstrip("/").split("/") if each]
     if "integration" in parts[:-1]:
