@@ -126,7 +126,7 @@ def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
             "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
             "spark.openlineage.transport.type": "file",
             "spark.openlineage.transport.location": str(kept.agent),
-            # Without dataset lineage, the agent reports every predicate with an alias as direct.
+            # Without this, the agent reports each aliased predicate as a direct dependency.
             "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
             "spark.openlineage.facets.spark.logicalPlan.disabled": "true",
         }

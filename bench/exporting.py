@@ -1,9 +1,10 @@
-"""A million relations in each export format: speed and memory, and the cost of exporting a few changes alone.
+"""A million relations exported in each format: speed, memory, and the cost of exporting only a few changes.
 
     python -m bench exporting [--tables 20000] [--operations 55000] [--changed 550] [--targets atlas,datahub,…]
 
-"read alone" is the same without a format: the cost of the index and of reading. Each export runs in its own process, to
-measure its own memory; for the changes, a run has rewritten so many operations, with their parts and relations.
+The row "read alone" reads the index without writing a format. Each export runs in its own process, so that its memory
+is measured separately. For the changes, the index is as if a second run had rewritten the last ``--changed`` operations,
+with their sub-operations and relations.
 """
 
 from __future__ import annotations

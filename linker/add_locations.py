@@ -1,12 +1,16 @@
 """Relate each path that has flows to the table whose location contains the path.
 
 Metastores state the locations of tables and partitions, whereas engines name paths. A path that is an end of a flow
-and is deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains
-it, compared by component and within one file system. The relation is ``inferred`` if any component of the path below
-the location is not of the form ``k=v``. The ends of flows are never rewritten, because lineage queries follow these
-relations.
+and is deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from each table or partition at the
+longest location that contains it, compared by component and within one file system. Locations of existing tables come
+first. The relation is ``inferred`` if any component of the path below the location is not of the form ``k=v``. The ends
+of flows are never rewritten, because lineage queries follow these relations.
 
-The relations depend only on the current live flows and locations. If a location moves to another table, or the last
+A path that is itself a location gets no relation, because its extractor states one. A path whose name was cut off, or
+is not UTF-8, is skipped.
+
+The relations depend on the live flows, the locations and the state of their tables (`locations_above`), not on the
+order of events. If a location moves to another table, or the last
 flow of a path is deleted, relations that no longer hold are removed, not flagged: a flag would depend on the order of
 events, and relinking everything could not give the same result.
 """
@@ -56,8 +60,9 @@ def add_locations(linking: Linking) -> int:
 def locate(linking: Linking, paths: Iterable[End]) -> int:
     """Update the linker's relations to these paths to match the index. Return the number of changed relations.
 
-    Changes are committed and checked again, until nothing changes: another run may have moved a location in between,
-    and of two concurrent runs, the one that reads later sees the changes of both.
+    Changes are committed and checked again until nothing changes, at most `ATTEMPTS` times, because another run may have
+    moved a location in between: of two concurrent runs, the one that reads later sees the changes of both. Raises
+    `TooManyConflicts`.
     """
     changed = 0
     for batch in in_batches(_without_repetition(paths), PATHS_A_BATCH):

@@ -9,8 +9,8 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from dataclasses import fields
+from contextlib import ExitStack, closing
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,14 @@ import pytest
 from navlin.api.metrics import gauges
 from navlin.export.connection import Connection
 from navlin.export.following import follow
-from navlin.index.journal.export_positions import load_export
+from navlin.index.journal.export_positions import (
+    ExportPosition,
+    export_identity,
+    load_export,
+    note_failure,
+    save_export,
+)
+from navlin.index.journal.leases import Leased
 from navlin.index.journal.runs import RunRecord, Status, save_run
 from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
@@ -33,6 +40,7 @@ from navlin.service.settings.export_settings import ExportKeys
 from navlin.service.status import Overall, status
 from navlin.shipped import CONF
 from tests.support.atlas_server import Atlas, running_atlas
+from tests.support.leases import held_by
 from tests.support.query_estate import AS_OF_MS, HIVE, World
 
 NUMBERS = itertools.count(1)
@@ -224,6 +232,35 @@ def test_an_unavailable_server_is_retried_later_and_delays_nothing(
     atlas.busy = 0
     polled(exporting, lambda: not load_export(world.solr, world.name).error)
     assert ("hive_table", "db.t1@estate") in atlas.entities
+
+
+def test_an_export_that_lost_its_lease_leaves_the_position_of_the_new_holder(
+    world: World, atlas: Atlas, tmp_path: Path
+) -> None:
+    with ExitStack() as another:
+
+        def lose_the_lease() -> int:
+            another.enter_context(held_by(world.solr, export_identity(world.name)))
+            save_export(world.solr, replace(load_export(world.solr, world.name), until="a newer run"))
+            return AS_OF_MS
+
+        exporting = Exporting(world.solr.address, lose_the_lease, pauses=(1_000_000,))
+        exporting.configure(export_of(world, atlas.url, tmp_path).exports)
+        finished(world, 2)
+        polled(exporting, lambda: load_export(world.solr, world.name).until != "")
+        polled(exporting, lambda: not exporting.running())
+
+    kept = load_export(world.solr, world.name)
+    assert (kept.until, kept.ended_ms, kept.error) == ("a newer run", 0, "")
+
+
+def test_a_failure_is_not_recorded_while_another_process_exports(solr: Solr) -> None:
+    name = f"exporting-{next(NUMBERS)}"
+    kept = save_export(solr, ExportPosition(name, "a run"))
+    with held_by(solr, export_identity(name)), pytest.raises(Leased):
+        note_failure(solr, name, "the server is busy")
+
+    assert load_export(solr, name) == kept
 
 
 def test_a_removed_export_sends_nothing(world: World, atlas: Atlas, tmp_path: Path) -> None:

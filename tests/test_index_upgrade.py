@@ -424,7 +424,7 @@ def test_the_upgraded_index_equals_a_new_index_of_the_same_inputs(
             loader.load_frozen(estate)
             loader.load_scripted()
             made = old_index.unstamped_index(solr)
-    # Show only five differences: all of them are too many for a report.
+    # Show at most five differences, to keep the failure readable.
     assert dict(list(differing(kept, made).items())[:5]) == {}
 
 

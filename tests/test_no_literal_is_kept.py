@@ -175,7 +175,7 @@ def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
             if masks:
                 assert PLANTED not in everything
                 assert NUMBER not in everything
-            elif name != "spark_lineage_events":  # Cloudera's Spark lineage records contain no texts
+            elif name != "spark_lineage_events":  # Cloudera's Spark lineage records contain no query text
                 assert PLANTED in everything, "the test plants nothing"
     assert ids[0] == ids[1]
 

@@ -128,7 +128,7 @@ def test_an_archive_read_in_many_steps_gives_the_same(
 
 def encrypted() -> bytes:
     data = bytearray(zipped({NAME: LOG}))
-    # The flag is in the central directory, at the eighth byte of the entry.
+    # The encryption flag is at offset 8 of the entry in the central directory.
     data[data.index(b"PK\x01\x02") + 8] |= 1
     return bytes(data)
 

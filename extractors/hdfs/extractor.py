@@ -2,8 +2,8 @@
 
 The first plan reads a whole image. After that, the NameNode's edits (inotify) name the touched paths, and these are
 read in their current state. An image is read again if the edits do not suffice, because they have a gap, the NameNode
-was restored, or navlin may not follow them. It is also read every ``complete_every_s`` seconds, because some changes
-cause no event (quotas, snapshots, erasure coding).
+was restored, or navlin's user is not permitted to read them. It is also read every ``complete_every_s`` seconds,
+because some changes cause no event (quotas, snapshots, erasure coding).
 """
 
 from __future__ import annotations

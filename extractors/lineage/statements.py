@@ -46,7 +46,6 @@ class Effect(Enum):
 
     @property
     def reads(self) -> bool:
-        """Whether the statement reads data."""
         return self not in (Effect.CHANGES_NOTHING, Effect.SHOWS)
 
     @property

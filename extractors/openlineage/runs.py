@@ -1,7 +1,7 @@
 """Merge all events of a run, in whatever order they arrive.
 
 An event never removes information from other events: a START is often empty, and a COMPLETE often has fewer datasets
-than the START. The state kept between two reads is a small JSON value.
+than the START. The state kept between two reads is a short text (`Run.saved`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
-from extractors.openlineage.columns import MORE, Column, columns_of
+from extractors.openlineage.columns import MAX_COLUMNS, MAX_INPUTS, MORE, Column, columns_of
 from extractors.openlineage.events import Dataset, Event, mapping, objects, text
 from navlin.model.identity import SEPARATOR
 from navlin.model.redaction import bounded, redact
@@ -23,16 +23,23 @@ from navlin.model.redaction.literals import masks_literals, said_in_state
 
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
+"""Maximum number of inputs, and of outputs, of a run. Further ones are left out, and the run is incomplete."""
 MAX_FIELDS: Final = 5_000
+"""Maximum number of fields in the schema of one dataset."""
+MAX_LINKS: Final = 50
+"""Maximum number of symlinks of one dataset."""
 MAX_FED: Final = 100
 """Maximum number of inputs of one event that are stored with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
+"""Maximum size of the description of a dataset or job."""
 SQL_BYTES: Final = 4 << 10
 """Maximum number of bytes of a SQL text that are stored between two reads. A longer text is cut, and its hash is
 stored.
 """
 SAVED_BYTES: Final = 128 << 10
-"""Maximum size of the saved state of one run."""
+"""Maximum length of `Run.saved`. A longer state is shortened (`Run.bound`)."""
+MORE_DATASETS: Final = "the run has more datasets than navlin follows"
+MORE_LINKS: Final = "a dataset has more symlinks than navlin follows"
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
 _T = TypeVar("_T")
 Name = tuple[str, str]
@@ -59,19 +66,24 @@ class Known:
     kind: str = ""
     catalog: list[str] = field(default_factory=list)
     fed_by: list[list[str]] = field(default_factory=list)
-    """[namespace, name] of the inputs that a stream's events name together with this output."""
+    """[namespace, name] of the inputs named together with this output, by events read after the run was known to be
+    streaming.
+    """
     about: dict[str, Any] = field(default_factory=dict)
     """Attributes of the dataset's own document: description, owner, format, and so on."""
     said_ms: dict[str, int] = field(default_factory=dict)
     """Name of a single value → time of the event that set it (epoch ms). The latest value takes precedence."""
 
     def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
-        """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete."""
+        """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete.
+
+        The type of a field is the one read last, whatever its time.
+        """
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
-            if link[0] and link[1] and link not in self.links and len(self.links) < 50:
-                self.links.append(link)
+            if link[0] and link[1] and not _add(self.links, [link], MAX_LINKS):
+                problems.add(MORE_LINKS)
         for each in objects(dataset.facet("schema").get("fields")):
             name = text(each.get("name"))
             if name in self.fields or (name and len(self.fields) < MAX_FIELDS):
@@ -80,11 +92,14 @@ class Known:
                 problems.add(MORE)
         for facet in ("columnLineage", "lineage"):
             told = columns_of(dataset.facet(facet))
-            for name, inputs in told.columns.items():
-                _add(self.columns.setdefault(name, []), inputs)
-            _add(self.rows, told.rows)
-            _add(self.sources, told.sources)
             problems |= told.problems
+            for name, inputs in told.columns.items():
+                fits = name in self.columns or len(self.columns) < MAX_COLUMNS
+                if not fits or not _add(self.columns.setdefault(name, []), inputs):
+                    problems.add(MORE)
+            for known, more in ((self.rows, told.rows), (self.sources, told.sources)):
+                if not _add(known, more):
+                    problems.add(MORE)
         self.decides = self.decides or text(dataset.facet("navlin_flow").get("flow")) == "CONTROL"
         said = Latest(self.said_ms, time_ms)
         changed = dataset.facet("lifecycleStateChange")
@@ -154,7 +169,7 @@ class Run:
     namespace: str
     name: str
     type: str = ""
-    """The strongest type so far: an end if there was one, else RUNNING, START or OTHER."""
+    """The strongest type so far: the latest end if there was one, else RUNNING, START or OTHER."""
     first_ms: int = 0
     last_ms: int = 0
     started_ms: int = 0
@@ -166,7 +181,7 @@ class Run:
     sql_digest: str = ""
     """Hash of the full text if it is longer than `SQL_BYTES`, otherwise ""."""
     sql_at: list[Any] = field(default_factory=list)
-    """Location of the event with the full text: [path, offset, size in bytes]."""
+    """Location of the line with the event, if the text is not stored whole: [path, offset, size in bytes]; else []."""
     sql_hidden: str = ""
     """Hash of a text that is not stored at all, because literals must not be stored."""
     sender: str = ""
@@ -212,19 +227,22 @@ class Run:
         return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
-        """Cut a long SQL text to the part stored between two reads."""
+        """Cut a long SQL text to the part that `saved` stores, to save memory."""
         if self.sql_digest:
             self.sql = _beginning(self.sql)
 
     @property
     def sql_identity(self) -> str:
-        """The part of the SQL text that identifies the operation. It does not depend on whether the full text is
-        available.
+        """The part of the SQL text that identifies the operation. It does not depend on whether a long text was cut. A
+        hidden text (`sql_hidden`) must be restored first (`make_whole`).
         """
         return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
 
     def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
-        """Merge an event. ``at`` is the event's location: (path, offset, size in bytes)."""
+        """Merge an event. ``at`` is the event's location: (path, offset, size in bytes).
+
+        If two events have the same time, the one read later gives the name, the SQL text and the end.
+        """
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
         self.ran = self.ran or event.type == "RUNNING"
@@ -243,12 +261,7 @@ class Run:
         self._learn_run(event)
         for datasets, known in ((event.inputs, self.inputs), (event.outputs, self.outputs)):
             for each in datasets:
-                if (each.namespace, each.name) in known or len(known) < MAX_DATASETS:
-                    of_dataset = known.setdefault((each.namespace, each.name), Known())
-                    for reason in sorted(of_dataset.learn(each, event.time_ms)):
-                        self.missing(reason)
-                else:
-                    self.missing("the run has more datasets than navlin follows")
+                self._learn_dataset(known, each, event.time_ms)
         for each in event.outputs if self.streaming else ():
             if (fed := self.outputs.get((each.namespace, each.name))) is not None:
                 _add(fed.fed_by, ([read.namespace, read.name] for read in event.inputs[:MAX_FED]))
@@ -256,16 +269,22 @@ class Run:
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):
                 target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
-                output = self.outputs.setdefault((target.namespace, target.name), Known())
-                for reason in sorted(output.learn(target, event.time_ms)):
-                    self.missing(reason)
+                self._learn_dataset(self.outputs, target, event.time_ms)
             elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
                 for given in objects(entry.get("inputs")):
-                    name = (text(given.get("namespace")), text(given.get("name")))
-                    if text(given.get("type")).upper() in ("", "DATASET") and all(name):
-                        self.inputs.setdefault(name, Known())
+                    read = Dataset(text(given.get("namespace")), text(given.get("name")), {})
+                    if text(given.get("type")).upper() in ("", "DATASET") and read.namespace and read.name:
+                        self._learn_dataset(self.inputs, read, event.time_ms)
         if event.problems:
             self.missing("a part of an event could not be read")
+
+    def _learn_dataset(self, known: dict[Name, Known], dataset: Dataset, time_ms: int) -> None:
+        name = (dataset.namespace, dataset.name)
+        if name not in known and len(known) >= MAX_DATASETS:
+            self.missing(MORE_DATASETS)
+            return
+        for reason in sorted(known.setdefault(name, Known()).learn(dataset, time_ms)):
+            self.missing(reason)
 
     def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
@@ -337,7 +356,9 @@ class Run:
     # -- Between two reads ---------------------------------------------------------------------------
 
     def saved(self) -> str:
-        """Return the run as a string, compressed because column lineage is repetitive."""
+        """Return the run as a string, compressed because column lineage is repetitive. If literals are masked, leave
+        out the SQL text, and of the error keep only the length.
+        """
         value = asdict(self)
         if self.sql_digest:
             value["sql"] = _beginning(self.sql)
@@ -349,8 +370,8 @@ class Run:
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
 
     def bound(self) -> bool:
-        """If the state is larger than `SAVED_BYTES`, remove content, columns first, and mark the run as incomplete.
-        Return whether anything was removed.
+        """If `saved` is longer than `SAVED_BYTES`, keep only one symlink and `decides` of each dataset, or, if that is
+        not enough, no dataset and no attribute. Mark the run as incomplete, and return True.
         """
         if len(self.saved()) <= SAVED_BYTES:
             return False
@@ -366,7 +387,7 @@ class Run:
 
 
 def sql_in(job_facets: Mapping[str, Any]) -> str:
-    """Return the SQL text in the facets of a job; "" if there is none."""
+    """Return the SQL text in the facets of a job, redacted and at most 1 MiB; "" if there is none."""
     return redact(text(mapping(job_facets.get("sql")).get("query"), 1 << 20))
 
 
@@ -405,9 +426,13 @@ def _own(entry: Mapping[str, Any], event: Event) -> bool:
     return named in (("", ""), (event.namespace, event.name))
 
 
-def _add(known: list[Any], more: Iterable[Any]) -> None:
+def _add(known: list[Any], more: Iterable[Any], limit: int = MAX_INPUTS) -> bool:
+    """Append the new elements, up to ``limit`` elements in all. Return whether all fitted."""
     seen = set(map(str, known))
-    known.extend(each for each in more if str(each) not in seen)
+    new = [each for each in more if str(each) not in seen]
+    room = max(limit - len(known), 0)
+    known.extend(new[:room])
+    return len(new) <= room
 
 
 def _run_of(facet: Mapping[str, Any]) -> list[str]:
@@ -431,8 +456,8 @@ def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
 
 
 def producer_name(producer: str) -> str:
-    """Return a producer's name, derived from its URI: SPARK for ``…/integration/spark``, OPENLINEAGE for
-    ``…/providers/openlineage/2.1``.
+    """Return a producer's name, derived from its URI: SPARK for ``…/integration/spark``, AIRFLOW for
+    ``…/apache/airflow/…``, OPENLINEAGE for any other.
     """
     parts = [each for each in producer.split("?")[0].rstrip("/").split("/") if each]
     if "integration" in parts[:-1]:

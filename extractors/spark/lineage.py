@@ -247,8 +247,8 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
 
 
 def _whole(occurrence: Occurrence, effect: Effect) -> bool:
-    """Whether all written columns are known and, if runs of the operation may differ in their inputs and outputs, all
-    inputs and outputs.
+    """Whether all written columns are known. If runs of the operation may differ in their inputs and outputs, all of
+    these must be known as well.
 
     The text of a plan may be complete in one run and cut in the next, and a stream may have shown a source only to an
     earlier run. In these cases, items that a later run does not show still exist.

@@ -39,8 +39,8 @@ FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
 lists it).
 """
 ENDED_BEFORE, OPEN = "settled", "open"
-"""Keys of positions: id of an ended application → [end of the application, end of its job, fingerprint of the data
-read]; id of an open application → the data read.
+"""Keys of two positions. `ENDED_BEFORE`: id of an ended application → [its end, its job's end, fingerprint of the data
+read]. `OPEN`: id of an open application → its data (`saved`).
 """
 UNREAD: Final = "unread "
 """Prefix of the key of a position for a job whose configuration could not be fetched. The application's id follows."""

@@ -1,5 +1,5 @@
 """Throttling of password guesses. After several wrong passwords for a name, or from an address, further attempts are
-refused for a while.
+refused for a while. The counts are in memory, for one process.
 
 Nobody is locked out: strangers do not slow down a user at an address from which that user has logged in before, and
 sessions and tokens need no password.
@@ -18,11 +18,12 @@ FREE: Final = 5
 """Consecutive failures allowed for one name from one address, before delays begin."""
 MOST_WAIT_S: Final = 900.0
 FREE_OF_NAME: Final = 10
-"""Consecutive failures allowed for one name from all addresses together, so that 60 addresses have 10 guesses, not
-300."""
+"""Failures allowed for one name from all addresses together, so that 60 addresses have 10 guesses, not 300. A right
+password does not reset them; `FORGOTTEN_AFTER_S` does."""
 MOST_WAIT_OF_NAME_S: Final = 300.0
 FREE_OF_ADDRESS: Final = 20
-"""Consecutive failures allowed for all names from one address, which many people may share."""
+"""Failures allowed for all names from one address, which many people may share. A right password does not reset them;
+`FORGOTTEN_AFTER_S` does."""
 MOST_WAIT_OF_ADDRESS_S: Final = 60.0
 FORGOTTEN_AFTER_S: Final = 3_600.0
 """Time after the end of a wait until the count of wrong attempts is reset, if no further one follows."""
@@ -32,7 +33,7 @@ REMEMBERED: Final = 10_000
 
 @dataclass(slots=True)
 class _Counts:
-    """Counters of consecutive wrong attempts. ``_wrong`` maps a key to (number of attempts, monotonic time in seconds
+    """Counters of wrong attempts. ``_wrong`` maps a key to (number of attempts, monotonic time in seconds
     until which further attempts are refused)."""
 
     free: int
@@ -66,8 +67,8 @@ class _Counts:
 @dataclass(slots=True)
 class Attempts:
     """Counts of wrong attempts by name and by address. Names ignore case, because a directory takes ANN for ann.
-    ``clock`` returns monotonic seconds. ``known`` is whether the name has logged in from the address before.
-    Thread-safe."""
+    ``clock`` returns monotonic seconds. ``known`` is whether the name has logged in from the address before: then only
+    the counter of name and address is used. Thread-safe."""
 
     clock: Callable[[], float]
     _of_both: _Counts = field(default_factory=lambda: _Counts(FREE, MOST_WAIT_S))
@@ -81,13 +82,14 @@ class Attempts:
             return max(counts.wait_s(key, self.clock()) for counts, key in self._counts(address, name, known))
 
     def wrong(self, address: str, name: str, *, known: bool = False) -> None:
-        """Count a wrong attempt. Each attempt beyond the allowed consecutive failures doubles the wait."""
+        """Count a wrong attempt. Each attempt beyond the allowed failures doubles the wait."""
         with self._lock:
             for counts, key in self._counts(address, name, known):
                 counts.wrong(key, self.clock())
 
     def right(self, address: str, name: str) -> None:
-        """Forget the wrong attempts for this name from this address. Attempts from elsewhere still count."""
+        """Forget the wrong attempts for this name from this address. They still count against the name elsewhere and
+        against the address."""
         with self._lock:
             for counts, key in self._counts(address, name, known=True):
                 counts.forget(key)
@@ -101,8 +103,8 @@ class Attempts:
 
 
 def network_of(address: str) -> str:
-    """Return an IPv4 address unchanged. For an IPv6 address, return the /64 network, because one customer usually has a
-    whole /64."""
+    """Return the /64 network of an IPv6 address, because one customer usually has a whole /64. For an
+    IPv4-mapped one, return the IPv4 address. Return any other text unchanged."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -322,7 +322,7 @@ _WORDS: Final = {
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:
-    """Return the parameters, and the unparsed body for an endpoint that takes one."""
+    """Return the parameters, and the body as in `Asked.body`."""
     query, in_path, user = request.scope["query_string"], request.path_params, request.state.user.name
     if endpoint.method in ("GET", "DELETE"):
         return await bodies.parse(user, len(query), partial(_read, endpoint, query, in_path, b""))

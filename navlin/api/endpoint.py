@@ -31,7 +31,8 @@ class Asked:
     csrf: str = ""
     """Token that a page must send with writes (`navlin.access.gate.Caller.csrf`)."""
     body: Any = None
-    """JSON of the body, for an endpoint that takes the unparsed JSON; or the pairs of a form."""
+    """The parsed JSON of the body (`Endpoint.takes_body`), or the (name, value) pairs of the query string and the form
+    (`Endpoint.takes_pairs`); None for other endpoints."""
     text: bool = False
     """Whether the response is requested as text for people."""
 

@@ -261,7 +261,7 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
     from navlin.export.connection import NotAllowed
     from navlin.export.following import follow
     from navlin.export.writing import Positions, send, write_file
-    from navlin.index.journal.leases import Leased
+    from navlin.index.journal.leases import Leased, LeaseLost
 
     remote = asked.out.startswith(("http://", "https://"))
     if asked.follow and (not remote or asked.since or asked.position):
@@ -295,7 +295,7 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
             return send(solr, question, connection, positions, _refused, _print_progress)
     except ValueError as error:
         raise Failure(str(error), Exit.USAGE) from error
-    except Leased as error:
+    except (Leased, LeaseLost) as error:
         raise Failure(str(error), Exit.BUSY) from error
     except (Unavailable, NotAllowed) as error:
         again = f"; the same command goes on where this was ({asked.position})" if asked.position else ""

@@ -15,8 +15,8 @@ from navlin.export.batches import Place
 from navlin.export.connection import Connection
 from navlin.export.target import Refused
 from navlin.export.writing import Exported, Progress, Question, send
-from navlin.index.journal.export_positions import ExportPosition, load_export, save_export
-from navlin.index.journal.leases import lease
+from navlin.index.journal.export_positions import ExportPosition, export_identity, load_export, save_export
+from navlin.index.journal.leases import Lease, lease
 from navlin.index.journal.removals import UnknownRun
 from navlin.index.solr.solr import Solr
 
@@ -34,16 +34,17 @@ def follow(
 ) -> Exported:
     """Send the changes since the last export. Send everything the first time, with ``full``, if ``question`` differs
     from that of the last export, or if the index no longer has the changes since the last export. Raises the errors of
-    `send`, and `Leased` if another process runs this export."""
-    with lease(solr, f"export:{name}"):
+    `send`, `Leased` if another process runs this export, and `LeaseLost` if another process has continued it."""
+    with lease(solr, export_identity(name)) as held:
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
             pending = {} if full else kept.pending
-            kept = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
+            new = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
+            kept = replace(new, version=kept.version)
         # Refused records are not sent again until they change or everything is sent again. Until then, the server lacks
         # these records, so the earlier refusals still count.
         refused_before = kept.refused
-        positions = _InIndex(solr, kept)
+        positions = _InIndex(solr, held, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
         try:
             done = send(solr, since, connection, positions, refused, progress)
@@ -51,16 +52,15 @@ def follow(
             refused_before = 0
             done = send(solr, question, connection, positions, refused, progress)
         refusals = refused_before + done.refusals
-        ended = ExportPosition(name, done.until, question.digest, now_ms(), refusals)
-        save_export(solr, ended)
+        positions.store(ExportPosition(name, done.until, question.digest, now_ms(), refusals))
         return done
 
 
 class _InIndex:
     """The position of one export, stored in the index."""
 
-    def __init__(self, solr: Solr, kept: ExportPosition) -> None:
-        self._solr, self._kept = solr, kept
+    def __init__(self, solr: Solr, held: Lease, kept: ExportPosition) -> None:
+        self._solr, self._held, self._kept = solr, held, kept
 
     def load(self, question: Question) -> dict[str, Any] | None:
         """Return the position of an unfinished export of the same question; None if there is none."""
@@ -69,7 +69,12 @@ class _InIndex:
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
         pending = {"question": question.digest, "place": asdict(place), "until": until}
-        save_export(self._solr, replace(self._kept, pending=pending))
+        self.store(replace(self._kept, pending=pending))
+
+    def store(self, position: ExportPosition) -> None:
+        """Replace the stored position. Raises `LeaseLost`."""
+        self._held.check()
+        self._kept = save_export(self._solr, replace(position, version=self._kept.version))
 
     def clear(self) -> None:
         """Do nothing, because saving the finished export clears the position."""

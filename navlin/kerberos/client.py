@@ -61,7 +61,7 @@ class Conversation:
         self._id, self.token = self._kerberos.ask(login, self._service, *request)
         """The first token to send."""
         self.layer = ""
-        """The agreed protection: ``auth``, ``auth-int`` or ``auth-conf``; "" before the agreement."""
+        """Negotiated quality of protection: ``auth``, ``auth-int`` or ``auth-conf``; "" until negotiated."""
 
     def step(self, challenge: bytes) -> bytes:
         """Return the response token for a challenge of the service."""

@@ -20,9 +20,10 @@ from navlin.query.statement_names import PART
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow to or from a column one hop away. ``expressions`` show how the target is computed from the source, as
-    recorded by the engines. A control flow into the column has expressions only if no data flow makes the column
-    (``count(1)``); a control flow from the column has none."""
+    """A flow to or from the column. ``other`` is one hop away: a column, or a table or path if the columns are unknown.
+    ``expressions`` show how the target is computed from the source, as recorded by the engines. A control flow into the
+    column has expressions only if no data flow makes the column (``count(1)``); a control flow from the column has
+    none."""
 
     other: Node
     edge: Edge
@@ -36,7 +37,8 @@ class Flow:
 
 
 def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
-    """Yield the flows into and out of the column with this id, including control flow and placeholders."""
+    """Yield the flows into and out of the column with this id, including control flow and placeholders, without deleted
+    entities. At most `Options.max_fan_out` relations of a node are read. The first step raises `UnknownEntity`."""
     answer = lineage(solr, column, Options(Direction.BOTH, depth=1, control_flow=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     expressions = expressions_by_edge(solr, answer.edges, nodes)
@@ -58,9 +60,9 @@ def made_of_data(edges: Iterable[Edge]) -> set[str]:
 def expressions_by_edge(
     solr: Solr, edges: Iterable[Edge], nodes: Mapping[str, Node]
 ) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """Return (type, source, target) → expressions, for each edge between columns. The expressions are those of the last
-    sub-operation that the edge passes through, because it makes the target. An expression that only names the source is
-    left out."""
+    """Return (type, source, target) → expressions for each edge; () if there are none. ``nodes`` must have every source.
+    The expressions are those of the last sub-operation that the edge passes through, because it makes the target. An
+    expression that only names the source is left out."""
     parts: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for edge in edges:
         made_by = [hop.id for hop in edge.via if hop.type == PART]

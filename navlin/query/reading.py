@@ -105,8 +105,8 @@ class Reader:
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
     def met(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Return id → entity, for those of the ids that are in the index. If there may be no room to show a table, its
-        entry only shows the type, and that the table is not deleted; `entities` returns everything."""
+        """Return id → entity, for those of the ids that are in the index. A table on a level too large to be shown whole
+        may have only its id and type; it is not deleted. `entities` reads everything."""
         wanted = list(dict.fromkeys(ids))
         sketched = [each for each in wanted if each in self._sketched and each not in self._entities]
         found = self.entities(each for each in wanted if each not in self._sketched or each in self._entities)

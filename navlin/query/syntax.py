@@ -79,19 +79,19 @@ class Parsed:
     types: frozenset[str]
     """Values that ``type`` is compared with, in upper case."""
     text: str
-    """The text as typed."""
+    """The query as typed, not normalized."""
 
 
 def parse(query: str) -> Parsed:
-    """Parse a query. Raises `QueryError`, also for a query that would cost Solr too much."""
+    """Parse a query. Raises `QueryError` if the query is invalid, or would cost Solr too much."""
     parsed = _Reader(query).read()
     check_cost([parsed.query])
     return parsed
 
 
 def parse_beside(parsed: Parsed | None, filters: Iterable[str]) -> list[Parsed]:
-    """Parse the filters and counts that accompany a query. Raises `QueryError`, also if all together would cost Solr
-    too much."""
+    """Parse the filters and counts that accompany a query. Raises `QueryError` if one is invalid, or if all
+    together would cost Solr too much."""
     found = [parse(text) for text in filters]
     check_cost(each.query for each in (*found, *([parsed] if parsed else ())))
     return found

@@ -48,7 +48,7 @@ def _entity_table(answer: SearchAnswer) -> Table:
         entity = StoredEntity.of(document)
         name = name_text(entity)
         if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
-            # Entities of all other types can only be referred to by id.
+            # Entities of other types often have no unique name, so show the id as well.
             name.append(f"\n{entity.id}", style="dim")
         table.add_row(entity.type, name, clean(entity.source_type))
     return table

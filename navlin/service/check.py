@@ -49,8 +49,8 @@ class Finding:
     fine: bool
     text: str
     needed: bool = True
-    """Whether navlin cannot start without the subject. False for a source that does not respond, because the source is
-    retried at its next interval."""
+    """Whether navlin cannot start without the subject. False, for example, for a source, which is retried at its next
+    interval."""
 
 
 def check(

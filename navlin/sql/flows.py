@@ -63,13 +63,12 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of a query. ``outs`` are the output columns, ``rows`` the flow that decides which rows there are,
-    ``tables`` the tables whose rows the query returns or counts, ``deciding_tables`` the tables that only decide which
-    rows there are.
+    """Result of a query. ``outs`` are the output columns, ``rows`` the flow that selects the rows, ``tables`` the tables
+    whose rows the query returns or counts, ``deciding_tables`` the tables that only select rows.
 
     ``open`` are tables with unknown columns; their columns are in the output under their own names. ``partial`` is True
-    if there are further columns; ``whatever`` is the flow that all further columns come from, None if that is unknown,
-    too.
+    if there are further columns, whose names are unknown; ``whatever`` is the flow from which all of them come, or None
+    if that is unknown as well.
     """
 
     outs: tuple[Out, ...] = ()

@@ -253,7 +253,8 @@ class Tree:
         return written
 
     def _policy_at(self, path: bytes) -> str:
-        """The policy of the nearest ancestor that has one; the policy `REPLICATION` there means none ("")."""
+        """Return the erasure coding policy of the path or of its nearest ancestor that has one; "" for none, or for
+        `REPLICATION`."""
         while True:
             policy = self.inodes[self.paths[path]].policy
             if policy or path == b"/":

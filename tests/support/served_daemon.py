@@ -131,7 +131,7 @@ class Served:
             if found := condition():
                 return found
             if self.process.poll() is not None:
-                # The process has ended, so only the end of its children is still to come.
+                # The process has ended: wait only a little longer, for its children to end.
                 ended_s = ended_s or time.monotonic()
                 deadline = min(deadline, ended_s + AFTERWARDS_S)
             time.sleep(0.05)

@@ -47,7 +47,8 @@ from extractors.hdfs.image.strings import read_strings
 FOLDER: Final = "fsimage"
 """Subdirectory of scratch for all output. It is removed as a whole."""
 Report = Callable[[str, int, int], None]
-"""Callback for progress: (current step, bytes done, bytes in total)."""
+"""Callback for progress: (current step, bytes done, bytes in total). The step is "inodes", "directories" or "decompress
+SECTION"; the rest of the work is not reported."""
 
 
 def prepare(
@@ -57,9 +58,13 @@ def prepare(
     directory's path and totals, and section INODE if the image is compressed. About 40 more bytes per inode are needed
     temporarily.
 
-    Complete output for the same image is reused; other output is removed. ``memory_bytes`` limits the memory for
-    inodes; in addition, each directory takes some 250 bytes. Raises `ImageError` if writing to ``scratch`` fails or
-    the image is invalid, for example because its directories do not form a tree.
+    Complete output in the same scratch for the same image (path, size, time, file id, transaction) is reused; other
+    output is removed, as is that of a failed attempt. No other process may use ``scratch`` meanwhile. The image must
+    stay, because `read_part` reads its inodes unless it is compressed.
+
+    ``memory_bytes`` limits the memory for inodes: with less, their ids are read more often. In addition, each directory
+    takes some 250 bytes. Raises `ImageError` if the image cannot be read, is invalid (for example, its directories do
+    not form a tree) or changes meanwhile, or if writing to ``scratch`` fails.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER
@@ -98,6 +103,7 @@ def _finished(folder: Path, summary: ImageSummary) -> Prepared | None:
 
 
 def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Report) -> Prepared:
+    """Write all output. From here on, ``scratch`` is the subdirectory `FOLDER`."""
     if summary.inodes > MAX_INODES:
         raise ImageError(summary.path, f"the header says {summary.inodes} inodes", INODE)
     strings = read_strings(summary)
@@ -180,8 +186,8 @@ def _among(inodes: NDArray[np.int64], wanted: list[int]) -> list[int]:
 def _rank_parents(
     summary: ImageSummary, tree: Tree, ranked: NDArray[np.int64], found: Scanned, joined: Joined, root: int
 ) -> int:
-    """Convert the column of parents from directory numbers to ranks, or to `NOBODY` for inodes that are not live.
-    Return the number of live inodes.
+    """Convert the column of parents from directory numbers to ranks, or to `NOBODY` for inodes that are not live and `ROOT`
+    for the root. Return the number of live inodes.
     """
     ranks = np.full(len(tree.live) + 1, NOBODY, np.uint32)
     ranks[ranked] = np.arange(len(ranked), dtype=np.uint32)

@@ -270,7 +270,8 @@ def parted(text: str) -> tuple[str, Attribute | None]:
 
 
 def unwrapped(text: str) -> str:
-    """Remove functions that only change the way a value is stored."""
+    """Return the expression without the outer wrappers that Spark adds around a value, such as ``empty2null`` and
+    ``knownnotnull``."""
     for _ in range(MAX_WRAPPERS):
         match = _WRAPPER.match(text)
         if match is None:

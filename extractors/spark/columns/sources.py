@@ -126,7 +126,7 @@ def scan(step: Step, scans: Scans) -> Relation:
         if end.kind is EndKind.QUERY:
             rows |= step.sources.bit(SourceColumn(end, ROWS))
     read = given.with_rows(rows, doubt)
-    # Other sources may output columns that were not requested.
+    # A pruned scan outputs only requested columns, so all of them are needed. Other sources may output more.
     pruned = "Location" in step.fields or _PRUNED.match(step.operator.name)
     return step.result(read.all_needed() if pruned and step.name in ("Scan", "FileScan") else read)
 

@@ -47,7 +47,9 @@ class Write:
     logical: bool = False
     """Whether the command's inputs are in the logical plan of the printed text."""
     moves_data: bool = False
-    """Whether the command writes data. If it does and ``end`` is unknown, an output is missing."""
+    """Whether the command writes data. True also for an unknown ``Execute`` command, false for the noop sink and for
+    internal steps of Hudi. If it is true and ``end`` is None, an output is missing.
+    """
     carried: bool = False
     """Whether the rows come from a separate execution below this one."""
     keeps_rows: bool = False
@@ -98,6 +100,7 @@ _OPTION_ENDS: Final = re.compile(
 after the last value.
 """
 _OPTION_CHARS: Final = 4_000
+"""Longest option value that is read. A longer value counts as not printed."""
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
     re.DOTALL,
@@ -148,7 +151,9 @@ _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]
 
 
 def write_of(node: Node, text: PlanText) -> Write | None:
-    """Return the write or other command that an operator carries out; None for an operator that only computes."""
+    """Return the write or other command that an operator carries out; None for an operator that only computes.
+    ``text`` is empty if the printed plan is not needed.
+    """
     if node.name == "ExecutedCommand":
         # In Spark 2.2, only the printed text has the command.
         name, _, rest = text.command.partition(" ")
@@ -283,7 +288,7 @@ def _v2_view(command: str, arguments: str) -> Write:
 
 def _row_change(text: PlanText) -> str:
     """Return the kind of statement that a row-level operation of Spark carries out. Only a MERGE has MergeRows. Of
-    DELETE and UPDATE, only UPDATE computes columns.
+    DELETE and UPDATE, only UPDATE computes columns. Without printed operators, assume MERGE, the most general.
     """
     if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
         return MERGE
@@ -352,8 +357,8 @@ SELECT: Final = "SELECT"
 
 
 def in_words(command: str) -> str:
-    """Convert ``DropTable`` to DROPTABLE, as in Navigator. Other commands become upper-case words, such as
-    ``DESCRIBE_TABLE``.
+    """Convert a command's name to an operation type: ``DropTable`` to DROPTABLE, as in Navigator (likewise Create, Alter
+    and Truncate), any other to words such as DESCRIBE_TABLE. ``DataSource`` and ``Hoodie`` are left out.
     """
     words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", "").replace("Hoodie", ""))]
     if words[:1] in (["CREATE"], ["DROP"], ["ALTER"], ["TRUNCATE"]) and len(words) > 1:

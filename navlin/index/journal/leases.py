@@ -6,8 +6,8 @@ The rule
   - Clocks of different machines are never compared. A waiter watches the version of a held lease by the waiter's own
     monotonic clock. If the version changes, the holder is alive, and `Leased` is raised; if the version stays the same for
     the lease's length, the waiter takes the lease over.
-  - A lease is taken at once if its holder has certainly ended (`may_live`), or if this process holds it already because
-    releasing it failed, for example because Solr did not respond.
+  - A lease is taken at once if its holder has certainly ended (`may_live`), or if this process holds it already, for
+    example because releasing it failed.
   - Every write to a lease carries the version that was read, so only one of several concurrent writes succeeds, and a loser
     can neither renew nor release another holder's lease.
   - A holder has lost its lease if another process has taken it, or if no renewal reached Solr for its length. From then on,
@@ -229,11 +229,14 @@ def lease(
     on_lost: Callable[[], None] = lambda: None,
 ) -> Iterator[Lease]:
     """Hold the lease ``name`` for this process (or ``holder``), and renew it in the background, ``renewals`` times in
-    ``length_s``.
+    ``length_s``, which must be the same wherever this name is leased.
 
-    Raises `Leased` if another process has the lease and renews it, after at most one renewal interval; waits for
-    ``length_s`` if the other process does not renew it. ``on_lost`` is called by the renewing thread. If Solr does not
-    respond when the lease is released, no error is raised: this process can take the lease over at once, others on the
+    It excludes other processes, not other threads of this one: they would take it over, so use a lock as well. If the
+    lease is lost, the body is not interrupted: it must call `Lease.check`. ``on_lost`` is called by the renewing thread.
+
+    Raises `Leased` if another process has the lease and renews it, usually within one renewal interval; waits for
+    ``length_s`` if the other process does not renew it. Raises `SolrError` if the lease cannot be taken. If Solr does
+    not respond when it is released, no error is raised: this process can take the lease over at once, others on the
     same kernel when this process has ended, and all others after ``length_s``.
     """
     # Renewals have their own connection, because they must not wait as long as a search may.

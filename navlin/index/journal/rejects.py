@@ -42,7 +42,7 @@ class Rejected:
         return f"{self.place}:{self.offset}" if self.offset >= 0 else self.place
 
     def to_json(self) -> dict[str, Any]:
-        """source, place, offset (null if the place has none), reason, count, sample, seen_ms (epoch ms)."""
+        """JSON keys: source, place, offset (null if the place has none), reason, count, sample, seen_ms (epoch ms)."""
         return {**asdict(self), "offset": self.offset if self.offset >= 0 else None}
 
 

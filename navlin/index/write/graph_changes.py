@@ -113,8 +113,8 @@ class GraphChanges:
     def _remove(self, core: str, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
         stayed: set[str] = set()
         for batch in in_batches(versions, IDS_A_QUERY):
-            # Record first: after an interrupted removal, a reader of the record finds that some documents are still
-            # there.
+            # Record first: after an interrupted removal, readers of the record can see that some documents still exist.
+            # In the reverse order, removed documents could lack a record.
             record_removal(self.solr, core, batch, stamp)
             stayed.update(self.solr.delete_versions(core, {each: versions[each] for each in batch}))
         return stayed

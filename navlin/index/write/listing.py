@@ -2,8 +2,8 @@
 object for each takes too long.
 
 The result equals `entity_envelope` of each row, byte for byte for identity and digest; a test checks this.
-`entity_envelope` itself converts the few rows whose JSON needs more than copying (a quote in a name, a list, a very
-long path, the root).
+`entity_envelope` itself converts the few rows that need more than copying: the root, and rows with a list, or with a
+text that JSON escapes or that is longer than `INDEXED_TEXT_CHARS`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Rows:
 
 def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
     """Yield batches whose columns are the envelope's fields, at most `ROWS_AT_ONCE` rows each, in the order of the
-    rows."""
+    rows. Texts are redacted. Null and empty texts become no field. Dates are epoch ms."""
     paths = _array(listing.paths).cast(pa.string())
     directories = _array(listing.directories)
     attributes = {name: _redacted(name, _array(column)) for name, column in listing.attributes.items()}
@@ -214,8 +214,9 @@ def _is_date(moments_ms: pa.Array) -> Any:
 
 
 def odd_dates_of(listing: Listing) -> Iterator[tuple[str, str, int]]:
-    """Yield (path, column name and value, count) for each column of a listing with impossible dates. Path and value are
-    those of the first such date."""
+    """Yield (path, column name and value, count) for each column of a listing with dates outside `FIRST_DATE_MS` to
+    `LAST_DATE_MS`, which `listing_envelopes` leaves out. Path and value are those of the first such date; ``count`` is
+    the number of them."""
     for name, values in {**listing.volatile, **listing.attributes}.items():
         if name not in DATES:
             continue

@@ -44,7 +44,8 @@ _ALIAS = re.compile(r"\*[A-Za-z_-]{1,40}\Z")
 _IN_CALL = re.compile(r"[(,]\s*\Z")
 _LABEL = re.compile(r"[A-Z]{1,9}=")
 _DIRECTIVE = re.compile(r"(?:root|bind)pw\Z", re.IGNORECASE)
-"""A setting of an LDAP client, with a space before its value."""
+"""Name of a password directive of OpenLDAP's server (``rootpw``) or of an LDAP client (``bindpw``), separated from its
+value by a space."""
 _PHRASE = re.compile(r"[a-z0-9-]{1,40}+(?: [a-z0-9-]{1,40}+){1,11}[ \t\r]*\Z", re.IGNORECASE)
 _OF_SENTENCES = re.compile(
     r"\b(?:an?|the|of|is|are|was|be|been|not|no|never|in|on|for|from|by|with|to|and|or|as|at|this|that|it|its|must|may|will"

@@ -29,7 +29,8 @@ NAME = rf"""(?:
     (?: (?P<weak> {_WEAK} ) | (?: {_STRONG} ) )
     (?: [._-]? (?: value|string|text|plain|raw|b64|base64|cmd|[0-9]{{1,2}} ) )?+
 )(?![\w$]) """
-"""A name whose value is a secret, recognised by its end; with a weak name, only a long value is a secret."""
+"""Pattern for the name of a secret; it must match up to the end of the name. If the group ``weak`` matches, only a long
+value is a secret."""
 
 NAME_AGAIN = NAME.replace("(?P<weak>", "(?:")
 """`NAME` for a pattern that has the group ``weak`` already, or does not distinguish weak names."""

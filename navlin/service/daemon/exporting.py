@@ -134,7 +134,10 @@ class Exporting:
             except Leased as error:
                 one.pause = self._pauses[-1]
                 log.warning("export skipped: another process holds the lease", reason=str(error))
-            except (Unavailable, NotAllowed, SolrError, LeaseLost, OSError, UnicodeDecodeError) as error:
+            except LeaseLost as error:
+                one.pause = self._pauses[-1]
+                log.warning("export stopped: its lease was lost", reason=str(error))
+            except (Unavailable, NotAllowed, SolrError, OSError, UnicodeDecodeError) as error:
                 self._failed(one, str(error))
                 log.error("export failed: it will be retried", error=str(error))
             except Exception as error:
@@ -184,5 +187,5 @@ class Exporting:
         try:
             with Solr(self._address) as solr:
                 note_failure(solr, one.settings.name, error)
-        except SolrError as unwritten:
+        except (SolrError, Leased, LeaseLost) as unwritten:
             log.debug("export failure not recorded", error=str(unwritten))

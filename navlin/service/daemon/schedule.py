@@ -18,7 +18,8 @@ from navlin.service.daemon.due_time import DueTime
 from navlin.service.settings.time_of_day import next_s
 
 AT_ONCE = 200
-"""Maximum number of sources that run at the same time. Threads are created when needed; a source has at most one."""
+"""Maximum number of sources that run at the same time. Threads are created when needed; a source has at most one. The
+purge takes one of them, too; `Schedule.run_in_turn` takes none."""
 PURGE = "#purge"
 
 Run = Callable[[str], None]
@@ -28,7 +29,8 @@ T = TypeVar("T")
 class Schedule:
     """Runs sources when they are due, independently of each other, and each at most once at a time. Thread-safe.
 
-    ``run(name)`` must not raise. In any case, the source is due again one interval after ``run`` returns.
+    ``run(name)`` must not raise. The source is due again one interval after ``run`` returns, or shortly after if it was
+    woken meanwhile.
     """
 
     def __init__(self, run: Run, *, clock: WallClock | None = None) -> None:
@@ -62,8 +64,8 @@ class Schedule:
         return thread is not None and thread.is_alive()
 
     def set_sources(self, intervals_s: Mapping[str, float]) -> None:
-        """Set the sources. ``intervals_s`` maps names to intervals. A new source is due at once; a removed source that
-        is running finishes."""
+        """Set the sources. ``intervals_s`` maps names to seconds. A new source is due at once; a removed source that is
+        running finishes. A changed interval brings a run forward but does not put it off."""
         with self._lock:
             for name in [name for name in self._due_times if name not in intervals_s]:
                 # A running source is remembered until it has finished, so that it cannot run twice in parallel if it is
@@ -82,8 +84,10 @@ class Schedule:
                     self._due(name, self._now_s())
 
     def set_purge(self, purge: Callable[[], None], at: str | None, *, missed: bool = False) -> None:
-        """Schedule the daily purge at a time of day by this machine's clock; never if ``at`` is None. ``missed``: the
-        last purge was missed, so also purge now."""
+        """Schedule the daily purge at a time of day by this machine's clock, such as "03:30" (ValueError for any other
+        text); never if ``at`` is None. ``missed``: the last purge was missed, so also purge now.
+
+        Purges are not kept apart from runs nor, if set again, from each other: ``purge`` must allow for that."""
         with self._lock:
             self._remove(PURGE)
             self._purge = None if at is None else (purge, at)
@@ -107,7 +111,8 @@ class Schedule:
                     self._due_to_purge()
 
     def wake(self, name: str) -> None:
-        """Run a source soon, because its data may have changed."""
+        """Run a source soon, because its data may have changed; if it is running, once more afterwards. Do nothing for an
+        unknown source."""
         with self._lock:
             if due_time := self._due_times.get(name):
                 self._due(name, due_time.wake(self._now_s()))
@@ -121,7 +126,8 @@ class Schedule:
             }
 
     def clock_jumped(self) -> None:
-        """Adjust the due times to a jump of the clock, so that the time left until each run stays the same."""
+        """Adjust the due times of the sources to a jump of the clock, so that the time left stays the same. The purge
+        moves to its next time of day."""
         with self._lock:
             for name, due_time in self._due_times.items():
                 self._due(name, due_time.due_s)
@@ -133,12 +139,14 @@ class Schedule:
         return list(self._scheduler.get_jobs())
 
     def running(self) -> list[str]:
+        """Return the names of the running sources."""
         return [name for name, due_s in self.due_s().items() if due_s is None]
 
     def run_in_turn(self, name: str, run: Callable[[], T]) -> T | None:
         """Run a job of a source in this thread, as soon as no other job of that source runs, and return its result.
 
-        Return None if the schedule ends first. The source is due again one interval later, as after any run.
+        Return None if the schedule ends first. A source that is not in the schedule is run at once, without waiting for
+        another run. Raise the errors of ``run``. The source is due again one interval later, or sooner if woken.
         """
         with self._ended:
             while not self._ending and (due_time := self._due_times.get(name)) and due_time.running:

@@ -1,0 +1,98 @@
+"""Limits of an OpenLineage run: whatever facet its datasets and columns come from, and however many events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from navlin.model.keys import EntityType, RelationType
+from tests.support.openlineage import FILTER, Follower, Json, event, of_fields, shown, source, symlinks, table
+
+DATASETS = "the run has more datasets than navlin follows"
+COLUMNS = "there are more columns than navlin follows"
+LINKS = "a dataset has more symlinks than navlin follows"
+
+
+def entries(*given: Json) -> Json:
+    return {"job_facets": {"lineage": {"entries": list(given)}}}
+
+
+def whole(names: Iterable[str]) -> list[Json]:
+    return [{"namespace": "hive://hms:9083", "name": name, "type": "DATASET"} for name in names]
+
+
+def tables(first: int, count: int) -> list[str]:
+    return [f"a.t{number}" for number in range(first, first + count)]
+
+
+def about_output(facet: str, content: Json) -> Json:
+    return {"outputs": [table("b.b", **{facet: content})]}
+
+
+def fields_of_output(name: str, count: int) -> Json:
+    return {
+        "outputs": [table("b.b", **of_fields({f"{name}{n}": [source("a.a", "z")] for n in range(count)}))]
+    }
+
+
+def sources_of_field(name: str, count: int) -> Json:
+    inputs = [source("a.a", f"{name}{n}") for n in range(count)]
+    return {"outputs": [table("b.b", **of_fields({"y": inputs}))]}
+
+
+def links(name: str, count: int) -> Json:
+    named = [("x://host", f"{name}.{n}", "TABLE") for n in range(count)]
+    return {"outputs": [table("b.b", **symlinks(*named))]}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason", "ends"),
+    [
+        (
+            {"inputs": whole(tables(0, 1_500))},
+            {"inputs": whole(tables(1_500, 501))},
+            DATASETS,
+            2_001,
+        ),
+        (
+            entries({"type": "JOB", "inputs": whole(tables(0, 1_500))}),
+            entries({"type": "JOB", "inputs": whole(tables(1_500, 501))}),
+            DATASETS,
+            2_001,
+        ),
+        (entries(*whole(tables(0, 1_500))), entries(*whole(tables(1_500, 501))), DATASETS, 2_000),
+        (
+            about_output("lineage", {"inputs": whole(tables(0, 1_500))}),
+            about_output("lineage", {"inputs": whole(tables(1_500, 501))}),
+            COLUMNS,
+            2_001,
+        ),
+        (
+            about_output(
+                "columnLineage", {"dataset": [source("a.a", f"c{n}", FILTER) for n in range(1_500)]}
+            ),
+            about_output("columnLineage", {"dataset": [source("a.a", f"d{n}", FILTER) for n in range(501)]}),
+            COLUMNS,
+            2_002,
+        ),
+        (sources_of_field("c", 1_500), sources_of_field("d", 501), COLUMNS, 2_003),
+        (fields_of_output("c", 4_500), fields_of_output("d", 501), COLUMNS, 5_003),
+        (links("c", 40), links("d", 11), LINKS, 1),
+    ],
+    ids=["inputs", "inputs of the job", "outputs", "whole inputs", "rows", "sources", "columns", "symlinks"],
+)
+def test_a_run_whose_events_together_exceed_a_limit_is_bounded_and_incomplete(
+    tmp_path: Path, first: Json, second: Json, reason: str, ends: int
+) -> None:
+    follower = Follower(tmp_path)
+    follower.write(event("START", 0, outputs=[table("b.b")]), event("RUNNING", 1, **first))
+    within = Follower(tmp_path).read()
+    assert within.operation.attributes["incompleteReasons"] == []
+
+    beyond = follower.read(event("COMPLETE", 9, **second))
+    assert beyond.operation.attributes["incompleteReasons"][0] == reason
+    flows = [r for r in beyond.relations if r.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)]
+    kinds = (EntityType.TABLE, EntityType.FIELD)
+    assert len({shown(end) for r in flows for end in (r.ep1, r.ep2) if end.type in kinds}) == ends
