@@ -3,7 +3,7 @@
     python -m bench exporting [--tables 20000] [--operations 55000] [--changed 550] [--targets atlas,datahub,…]
 
 "read alone" is the same without a format: the cost of the index and of reading. Each export runs in its own process, to
-measure its own memory; for the changes, a run has rewritten so many operations, with their parts and relations.
+measure its own memory; for the changes, a run has rewritten ``--changed`` operations, with their parts and relations.
 """
 
 from __future__ import annotations
