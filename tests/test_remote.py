@@ -187,7 +187,7 @@ def test_an_export_equals_that_of_the_local_command(
     ("options", "said"),
     [
         (("--out", "https://atlas.example:21000"), "--out must be a file"),
-        (("--out", "-", "--position", "p"), "--position: only on the server's own machine"),
+        (("--out", "-", "--position", "p"), "--position: available only on the server's own machine"),
         (("--out", "-", "--follow", "x", "--full"), "--follow, --full: only on"),
         (("--out", "-", "--user", "u"), "--user: only on"),
         (("--out", "-", "-t", "("), "is not a valid pattern"),
