@@ -2,7 +2,7 @@
 
     python -m bench hdfs_follow [--operations 10000] [--every 500] [--gaps 2] [--kills 4] [--seed 1] [--among 1000000]
 
-After every so many operations navlin follows, an image is saved, read as a new source, and all documents of both are
+After every ``--every`` operations navlin follows, an image is saved, read as a new source, and all documents of both are
 compared. In between the NameNode forgets edits that were not followed yet, and navlin's process is killed while it follows.
 At the end it measures a round without any change, and one with ten changed files; and both once more among very many
 files.

@@ -148,7 +148,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--of", nargs="+", choices=FILLINGS, default=list(FILLINGS))
-    arguments.add_argument("--documents", type=int, default=200_000, help="about so many of each")
+    arguments.add_argument("--documents", type=int, default=200_000, help="approximate number of each kind")
     arguments.add_argument("--rounds", type=int, default=3)
     given = arguments.parse_args()
     jars = REPOSITORY / ".jars" / "solr"

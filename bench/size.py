@@ -88,7 +88,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--documents", type=int, default=200_000, help="about so many of each")
+    arguments.add_argument("--documents", type=int, default=200_000, help="approximate number of each kind")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         Console().print(measure(Path(directory), given.documents))

@@ -3,7 +3,7 @@
     python -m bench spark_log_speed [--logs DIRECTORY…] [--tasks 20000] [--rounds 3]
 
 Each directory is one that `spark_events` follows; ``--tasks`` has Spark write one first, with the log of a statement with
-so many tasks, typical because few of its lines matter. Three readings in turns, so that other load affects them alike:
+that many tasks, typical because few of its lines matter. Three readings in turns, so that other load affects them alike:
 records, with operations and their columns; a scan that decompresses, splits lines and looks at their first bytes, the least
 that a reader can do; and every line parsed as JSON. On one core, and on two, each log going to one of them.
 On one core CPU time is measured, on two elapsed time.

@@ -2,10 +2,11 @@
 
     python -m bench web_load [--users 50] [--events 100] [--seconds 600] [--operations 50000] [--questions 10000]
 
-It starts its own service, with a graph in its index. Impala's lineage log gets so many records a second. First nobody asks,
-then each user asks for the lineage of a random table or for a search, reads the answer, pauses (3 s on average), and asks
-again. Some records are timed, from the append until a search finds the statement. Finally, without events, the users
-ask without pauses, every tenth time for lineage, until there were so many questions in all: for the remaining memory.
+It starts its own service, with a graph in its index. Impala's lineage log gets ``--events`` records a second. First
+nobody asks, then each user asks for the lineage of a random table or for a search, reads the answer, pauses (3 s on
+average), and asks again. Some records are timed, from the append until a search finds the statement. Finally, without
+events, the users ask without pauses, every tenth time for lineage, until the total of questions is reached, to measure
+the remaining memory.
 """
 
 from __future__ import annotations

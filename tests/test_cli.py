@@ -78,7 +78,7 @@ def test_root_is_refused_if_another_user_owns_the_state(
     refused = navlin("status")
     assert refused.exit_code == Exit.USAGE
     assert f"{tmp_path}/state belongs to " in refused.stderr
-    assert "call this as that user" in refused.stderr
+    assert "run this as that user" in refused.stderr
     assert not any((tmp_path / "state").iterdir())
 
 
@@ -599,7 +599,7 @@ def test_forget_asks_for_confirmation(left: tuple[World, Path]) -> None:
 
 def test_a_completely_forgotten_source_is_unknown(solr: Solr, left: tuple[World, Path]) -> None:
     world, file = left
-    assert "HIVE-1: not configured any more" in run(file, "status").stdout
+    assert "HIVE-1: no longer configured" in run(file, "status").stdout
 
     assert run(file, "forget", "HIVE-1", "--yes").exit_code == 0
 

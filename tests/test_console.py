@@ -431,7 +431,7 @@ def test_entities_inheriting_a_tag_are_shown_with_their_path(
     assert f"{world.name}.report.id" in found.by_id["listed"]
     assert f"{world.name}.orders.id" in found.by_id["listed"]
     assert f"insert → {world.name}.report" in found.by_id["listed"]
-    assert "Nothing bears" in page(viewer, "/inherited", word=uuid4().hex).text
+    assert "No entity has" in page(viewer, "/inherited", word=uuid4().hex).text
 
 
 @pytest.mark.parametrize(("tab", "to"), [("", "/details"), ("lineage", "/lineage")])
@@ -626,7 +626,7 @@ def test_each_source_is_shown_with_its_runs_and_an_administrator_may_run_it(
             # No navlin serve runs here, and the page says so.
             assert found.by_id["nodaemon"]
         refused = chief.send("POST", "/run", data={"csrf": chief.csrf, "source": name}, headers=HTML)
-        assert "navlin serve does not run here" in document_of(refused, 503).by_id["problem"]
+        assert "navlin serve is not running here" in document_of(refused, 503).by_id["problem"]
 
 
 def document_of(answer: requests.Response, status: int) -> Document:

@@ -273,7 +273,7 @@ def test_every_entity_named_by_evidence_is_linked_except_in_a_file(
 def test_evidence_names_rejected_records_of_the_engines_on_its_path(
     crowded: CrowdedEstate, viewer: Browser
 ) -> None:
-    why = "2 records did not read, the newest in /logs/spark/app-1:4711: its third line is cut off"
+    why = "2 records could not be read, the newest in /logs/spark/app-1:4711: its third line is cut off"
     found = page(viewer, "/evidence", entity=crowded.keys["facts"].identity)
     assert ["rejected", "crowded-spark", why] in [[cell.strip() for cell in row] for row in found.tables[""]]
     assert "/navlin/rejects?source=crowded-spark" in found.links()

@@ -93,9 +93,9 @@ def test_serve_waits_for_space_and_continues_by_itself(
         assert each["then"][0] == "disk space recovered: sources resumed"
     status, text, by_password, left = unguarded["log_in"]
     assert (status, by_password, left) == (503, 200, [])
-    assert "no session can be kept" in text
+    assert "the session cannot be saved" in text
     assert "run failed" not in guarded["lines"]
-    assert "did not end: postponed: the disk of" in " ".join(guarded["status"][1].split())
+    assert "did not finish: postponed: the disk of" in " ".join(guarded["status"][1].split())
     assert len(guarded["requests"]) == 3
     for code, text in guarded["requests"].values():
         assert code == 1

@@ -228,7 +228,7 @@ def test_an_answer_that_cannot_be_written_is_a_reported_failure(
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (1, f"navlin: the answer was not written whole: {said}\n")
+    assert (done.returncode, done.stderr) == (1, f"navlin: the answer was not written completely: {said}\n")
 
 
 def test_closed_standard_streams_are_not_a_failure(odd_file: Path) -> None:

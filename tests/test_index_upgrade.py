@@ -255,7 +255,7 @@ def test_a_large_index_is_upgraded_only_by_the_command(
     assert (done["since"], done["version"]) == (1, VERSION)
     assert {core: done["documents"][core] for core in documents} == documents
     again = navlin(file, "index", "upgrade")
-    assert again.stdout == f"the index is of version {VERSION}: there is nothing to do\n"
+    assert again.stdout == f"the index already has version {VERSION}: nothing to do\n"
     assert navlin(file, "search", "type:TABLE").exit_code == Exit.OK
 
 

@@ -31,7 +31,7 @@ def test_a_purge_needs_an_administrator_and_a_running_daemon(web: Web) -> None:
     assert web.send("POST", f"{V}/purge", "editor").status_code == 403
     alone = web.send("POST", f"{V}/purge?deleteTimeThresholdMinutes=86400&runtimeCapMinutes=720", "chief")
     assert alone.status_code == 503
-    assert "navlin serve does not run" in alone.json()["message"]
+    assert "navlin serve is not running" in alone.json()["message"]
 
 
 @pytest.mark.parametrize("minutes", ["-1", "soon", "99999999999"])

@@ -122,15 +122,15 @@ NAMELESS: Json = {**COMPLETE, "job": {"namespace": "prod"}}
     [
         (b"no JSON", "", 400, "no JSON"),
         (b"", "", 400, "no JSON"),
-        (b"7", "", 400, "is no JSON object"),
+        (b"7", "", 400, "is not a JSON object"),
         (b"{}", "", 400, "has no eventTime"),
-        (json.dumps(NAMELESS).encode(), "", 400, "names no job"),
-        (json.dumps([COMPLETE, NAMELESS]).encode(), "", 400, "event 1 of the body names no job"),
+        (json.dumps(NAMELESS).encode(), "", 400, "does not name a job"),
+        (json.dumps([COMPLETE, NAMELESS]).encode(), "", 400, "event 1 of the body does not name a job"),
         (json.dumps({**COMPLETE, "run": {}}).encode(), "", 400, "without a runId"),
-        (b'{"eventTime": "2023-11-14T22:14:00Z", "dataset": {"name": "t"}}', "", 400, "no dataset"),
-        (b"no gzip", "gzip", 400, "no gzip"),
-        (gzip.compress(json.dumps(START).encode())[:-9], "gzip", 400, "no gzip"),
-        (gzip.compress(json.dumps(START).encode()) + b"no gzip", "gzip", 400, "no gzip"),
+        (b'{"eventTime": "2023-11-14T22:14:00Z", "dataset": {"name": "t"}}', "", 400, "or a dataset"),
+        (b"no gzip", "gzip", 400, "not valid gzip"),
+        (gzip.compress(json.dumps(START).encode())[:-9], "gzip", 400, "not valid gzip"),
+        (gzip.compress(json.dumps(START).encode()) + b"no gzip", "gzip", 400, "not valid gzip"),
         (gzip.compress(b" " * (33 << 20)), "gzip", 413, "32 MiB"),
         (gzip.compress(b" " * (17 << 20)) * 2, "gzip", 413, "32 MiB"),
         (b"{}", "zstd", 415, "zstd"),
@@ -151,10 +151,10 @@ def test_invalid_events_of_a_batch_are_listed_and_the_others_stored(door: Web, e
     before = len(kept(events))
     answer = post(door, [START, 7, COMPLETE, NAMELESS], address=BATCH)
     reasons = [
-        {"index": 1, "reason": "the event is no JSON object", "retriable": False},
+        {"index": 1, "reason": "the event is not a JSON object", "retriable": False},
         {
             "index": 3,
-            "reason": "the event names no job, or no dataset: both need a namespace and a name",
+            "reason": "the event does not name a job or a dataset: either needs a namespace and a name",
             "retriable": False,
         },
     ]
@@ -173,8 +173,8 @@ def test_invalid_events_of_a_batch_are_listed_and_the_others_stored(door: Web, e
 @pytest.mark.parametrize(
     ("body", "user", "status", "words"),
     [
-        (json.dumps(START).encode(), "editor", 400, "the body is no array"),
-        (b"[{", "editor", 400, "the body is no JSON"),
+        (json.dumps(START).encode(), "editor", 400, "the body is not an array"),
+        (b"[{", "editor", 400, "the body is not valid JSON"),
         (json.dumps([START]).encode(), "reader", 403, "openlineage_users"),
     ],
 )
@@ -364,5 +364,8 @@ def test_a_sender_over_its_quota_gets_429_and_others_are_accepted(
         while (answer := post(web, START)).status_code == 201 and time.monotonic() < deadline_s:
             time.sleep(0.5)
         assert answer.status_code == 429
-        assert (answer.headers["Retry-After"], "not all read yet" in answer.json()["message"]) == ("60", True)
+        assert (answer.headers["Retry-After"], "some still to be read" in answer.json()["message"]) == (
+            "60",
+            True,
+        )
         assert post(web, START, "chief").status_code == 201

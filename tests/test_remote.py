@@ -186,8 +186,8 @@ def test_an_export_equals_that_of_the_local_command(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--out", "https://atlas.example:21000"), "--out is a file"),
-        (("--out", "-", "--position", "p"), "--position: only on the server's own machine"),
+        (("--out", "https://atlas.example:21000"), "--out must be a file"),
+        (("--out", "-", "--position", "p"), "--position: available only on the server's own machine"),
         (("--out", "-", "--follow", "x", "--full"), "--follow, --full: only on"),
         (("--out", "-", "--user", "u"), "--user: only on"),
         (("--out", "-", "-t", "("), "is not a valid pattern"),
@@ -259,7 +259,7 @@ def test_a_local_only_command_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 
     assert result.exit_code == Exit.USAGE
-    assert "on its own machine only" in result.stderr
+    assert "only on the server's own machine" in result.stderr
 
 
 def test_an_unknown_name_suggests_similar_ones(remote: Navlin, world: World) -> None:
@@ -281,7 +281,7 @@ def test_a_job_fails_if_no_daemon_runs(remote: Navlin, job: tuple[str, ...]) -> 
     result = remote(*job)
 
     assert result.exit_code == Exit.FAILED
-    assert "navlin serve does not run" in result.stderr
+    assert "navlin serve is not running" in result.stderr
 
 
 def test_a_missing_or_wrong_token_is_reported(web: Web, tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_an_unreachable_or_foreign_server_is_reported(token_file: Path) -> None:
 
     with HTTPServer(("127.0.0.1", 0), Other) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        assert "it is no navlin" in asked(f"http://127.0.0.1:{server.server_port}").stderr
+        assert "not a navlin" in asked(f"http://127.0.0.1:{server.server_port}").stderr
         server.shutdown()
     for url in (f"http://127.0.0.1:{server.server_port}", "nowhere", "ftp://a"):
         result = asked(url)

@@ -125,7 +125,7 @@ def test_columns_are_listed_below_their_edge(world: World, total: Key) -> None:
     assert "region ..> amount\n" in view
     assert "Downstream" not in view
     assert (
-        "Truncated: there is more than is shown.\n  at db.orders, upstream: more lies beyond the depth"
+        "Truncated: there is more than is shown.\n  at db.orders, upstream: there is more beyond the requested depth"
         in view
     )
 
@@ -190,7 +190,7 @@ def test_a_name_cannot_control_the_terminal() -> None:
         view = seen(lineage_view(answer), terminal=terminal)
         assert "[red]a�[2Jb��c[/]" in view
         assert "\x1b[2J" not in view
-        assert "at �x: as many nodes were looked at as may be" in view
+        assert "at �x: the limit of the search is reached" in view
 
 
 def test_an_uncertain_edge_is_marked() -> None:
@@ -209,7 +209,7 @@ def test_search_results_are_a_table(world: World, total: Key) -> None:
         TABLE  db.customers          HIVE
         TABLE  db.dropped (deleted)  HIVE
         TABLE  db.orders             HIVE
-        1 to 3 of 5; --offset 3 goes on
+        1 to 3 of 5; continue with --offset 3
         type: TABLE 5
         """
     )
@@ -284,7 +284,7 @@ def test_an_unclear_name_lists_the_candidates(world: World, total: Key) -> None:
         entity_named(world.solr, "db.total")
     said = with_entities(str(ambiguous.value), ambiguous.value.more)
     assert said.startswith("db.total may be any of ")
-    assert " entities: name it by its id\n" in said
+    assert " entities: give its id\n" in said
     assert f"\n  db.total  TABLE  HIVE  {total.identity}" in said
     assert HDFS in world.sources
 

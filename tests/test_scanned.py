@@ -28,7 +28,7 @@ expected-statuses = ["2xx", "3xx", "4xx", 503]
 """503 is allowed, because requests that need `navlin serve` return it if `navlin serve` is not running."""
 LONGEST_S = 900.0
 NOT_ASKED = {
-    "positive_data_acceptance": "queries, dates and names have grammars of their own, of which a schema knows nothing",
+    "positive_data_acceptance": "queries, dates and names have grammars that a schema cannot express",
     "ignored_auth": "wrong passwords lock out, with 429; `test_api` asks every endpoint with none and with a wrong one",
 }
 """Checks of the scanner that do not apply here → the reason."""

@@ -230,14 +230,14 @@ def test_facets_count_every_match(world: World) -> None:
     ("query", "sentence"),
     [
         ("", "the query is empty"),
-        ("(type:TABLE", "a parenthesis is opened and not closed, at character 1"),
-        ("type:TABLE)", "a parenthesis is closed that was not opened, at character 11"),
+        ("(type:TABLE", "a parenthesis is not closed, at character 1"),
+        ("type:TABLE)", "a closing parenthesis has no opening one, at character 11"),
         ("type:TABLE AND", "nothing follows AND before the query ends, at character 12"),
-        ("AND type:TABLE", "nothing stands before AND, at character 1"),
+        ("AND type:TABLE", "nothing precedes AND, at character 1"),
         ("owner:", "owner: is not followed by a value, at character 1"),
-        ('owner:"ann', "a quotation mark is opened and not closed, at character 7"),
-        ("size:[1 10]", "a range has the form [from TO to], at character 6"),
-        ("size:[1 TO 10", "a range is opened and not closed, at character 6"),
+        ('owner:"ann', "a quotation mark is not closed, at character 7"),
+        ("size:[1 10]", "a range must have the form [from TO to], at character 6"),
+        ("size:[1 TO 10", "a range is not closed, at character 6"),
         ("type:TABLE AND ()", "there is nothing between these parentheses, at character 16"),
         (
             "{!join from=id to=sourceId}x:y",
@@ -250,14 +250,14 @@ def test_facets_count_every_match(world: World) -> None:
         ),
         (
             "type:FILE and size:big",
-            "'big' is no value of a field of numbers, dates or truth values, at character 20",
+            "'big' is not a number, date or truth value, as the field requires, at character 20",
         ),
         (
             "created:yesterday",
-            "'yesterday' is no value of a field of numbers, dates or truth values, at character 9",
+            "'yesterday' is not a number, date or truth value, as the field requires, at character 9",
         ),
         ("name:x^", "a boost needs a number, as in name^2, at character 7"),
-        ("x\\", "a backslash stands at the very end, at character 2"),
+        ("x\\", "a backslash must be followed by a character, at character 2"),
     ],
 )
 def test_an_invalid_query_is_reported_with_its_position(world: World, query: str, sentence: str) -> None:
@@ -272,7 +272,7 @@ def test_an_overlong_wildcard_is_refused(world: World) -> None:
 
 
 def test_an_invalid_page_or_sort_order_is_refused(world: World) -> None:
-    with pytest.raises(QueryError, match="from 0 to 500,000 results and starts from 0 to 2,000,000,000"):
+    with pytest.raises(QueryError, match="from 0 to 500,000, and offset from 0 to 2,000,000,000"):
         search(world.solr, "*:*", limit=500_001)
     with pytest.raises(QueryError, match="lastModified desc"):
         search(world.solr, "*:*", sort="created upwards")

@@ -44,7 +44,7 @@ from tests.support.http_browser import Browser
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web, started_web
 
 SEARCH = ROOT + "/search?query=x"
-COOKIE_ALONE = "a cookie alone does not write"
+COOKIE_ALONE = "a cookie is not enough to change anything"
 
 
 def state_of(web: Web) -> Path:
@@ -262,7 +262,7 @@ def test_a_cross_origin_write_is_refused_even_with_the_token(
 ) -> None:
     answer = browser.write("/logout", headers=headers)
     assert answer.status_code == 403
-    assert "a page of another server" in answer.json()["message"]
+    assert "pages of another server" in answer.json()["message"]
     assert browser.known()
 
 

@@ -108,18 +108,18 @@ PARSERS_OF_SOLR = {
 
 REFUSED = {
     "type:{!join from=sourceId to=sourceId fromIndex=nav_runs v='status:failed TO x'}": (
-        "type: is followed by a parser; a value should stand here, at character 6"
+        "type: must be followed by a value, not by a parser, at character 6"
     ),
     "{!frange l=0}query({!join from=id to=id v='a'})": (
-        "{!frange} compares a field, and \"query({!join from=id to=id v='a'})\" is none, at character 1"
+        "{!frange} compares a field, and \"query({!join from=id to=id v='a'})\" is not one, at character 1"
     ),
-    "size:[{!func}x TO 9]": "a range has the form [from TO to], at character 6",
-    "name:/[a-z]+/": "a range has the form [from TO to], at character 7",
-    "{!frange l={!func}x}size": "{!frange} compares a field, and 'x}size' is none, at character 1",
-    "{!frange l=$x}size": "a reference to a parameter is not available here, at character 12",
-    "{!frange l=sum(1,2)}size": "l of {!frange} is a number, as in l=0, at character 1",
-    "{!frange l=0 incl=maybe}size": "incl of {!frange} is true or false, at character 1",
-    "{!frange l=0}sum(size,1)": "{!frange} compares a field, and 'sum(size,1)' is none, at character 1",
+    "size:[{!func}x TO 9]": "a range must have the form [from TO to], at character 6",
+    "name:/[a-z]+/": "a range must have the form [from TO to], at character 7",
+    "{!frange l={!func}x}size": "{!frange} compares a field, and 'x}size' is not one, at character 1",
+    "{!frange l=$x}size": "references to parameters are not available here, at character 12",
+    "{!frange l=sum(1,2)}size": "l of {!frange} must be a number, as in l=0, at character 1",
+    "{!frange l=0 incl=maybe}size": "incl of {!frange} must be true or false, at character 1",
+    "{!frange l=0}sum(size,1)": "{!frange} compares a field, and 'sum(size,1)' is not one, at character 1",
     "{!frange l=0 cost=200}size": (
         "the local parameter cost is not available for {!frange}; ex, incl, incu, key, l, tag, u, v are, at character 1"
     ),
@@ -129,30 +129,30 @@ REFUSED = {
     "{!terms f=id method=termsFilter}a": (
         "the local parameter method is not available for {!terms}; ex, f, key, tag, v are, at character 1"
     ),
-    "{!terms type=join f=id}a": "the local parameter type stands here twice, at character 14",
+    "{!terms type=join f=id}a": "the local parameter type is given twice, at character 14",
     "{!type=join f=id}a": "{!join} is not available here; frange, prefix, term, terms are, at character 1",
     "{!lucene q.op=AND}a": "the local parameter q.op is not available for a query; ex, key, tag are, at character 1",
     "{!cache=false}a": "the local parameter cache is not available for a query; ex, key, tag are, at character 1",
     "{!v='{!join}x'}": "the local parameter v is not available for a query; ex, key, tag are, at character 1",
-    "{!tag='a b'}x": "'a b' is no name of a tag, at character 1",
-    "{!terms}a": "{!terms} names no field: f=…, at character 1",
-    "{!terms f=_query_}a": "'_query_' is no name of a field, at character 1",
+    "{!tag='a b'}x": "'a b' is not the name of a tag, at character 1",
+    "{!terms}a": "{!terms} needs a field: f=…, at character 1",
+    "{!terms f=_query_}a": "'_query_' is not the name of a field, at character 1",
     "{!terms f=writer}a": "{!terms} is not available for writer: write writer:(…), at character 1",
     "{!terms f=id": "{! is not closed by }, at character 1",
     "_val_:x": "_val_ is not available here, at character 1",
     "\\_query_:x": "_query_ is not available here, at character 1",
     "\\u005fquery_:x": "_query_ is not available here, at character 1",
-    "na*me:x": "the name of a field has no wildcards, at character 1",
-    "*:x": "*: asks for everything, as in *:*, at character 1",
-    "+-a": "- follows +: one sign a clause, at character 2",
-    "name:a*~1": "a distance belongs to a word without wildcards, at character 8",
-    "name:a~1.5": "a word's distance is 0, 1 or 2, as in name~1, at character 7",
-    'name:"a b"~': 'a phrase\'s distance is a whole number, as in "a b"~2, at character 11',
-    "(a b)~2": "a distance belongs to a word or a phrase, at character 6",
-    "a^2^3": "'^' stands behind a boost, at character 4",
-    "name:a]": "']' stands where a word or a field should, at character 7",
-    "name:x\\ud800": "here stands half a character, at character 7",
-    "name:\ud800": "here stands half a character, at character 6",
+    "na*me:x": "the name of a field cannot have wildcards, at character 1",
+    "*:x": "*: must be followed by *, as in *:* for everything, at character 1",
+    "+-a": "- follows +: a clause may have only one sign, at character 2",
+    "name:a*~1": "a word with wildcards cannot have a distance, at character 8",
+    "name:a~1.5": "a word's distance must be 0, 1 or 2, as in name~1, at character 7",
+    'name:"a b"~': 'a phrase\'s distance must be a whole number, as in "a b"~2, at character 11',
+    "(a b)~2": "a distance must follow a word or a phrase, at character 6",
+    "a^2^3": "'^' cannot follow a boost, at character 4",
+    "name:a]": "']' is not allowed here: a word or a field is expected, at character 7",
+    "name:x\\ud800": "half of a surrogate pair is not a character, at character 7",
+    "name:\ud800": "half of a surrogate pair is not a character, at character 6",
     "name:x +": "nothing follows + before the query ends, at character 8",
     "(NOT )": "nothing follows NOT before this parenthesis ends, at character 2",
 }

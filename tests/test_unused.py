@@ -512,7 +512,7 @@ def test_sharing_places_is_checked_up_to_the_limit(solr: Solr) -> None:
 UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN
 TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (nothing, UNUSED, "recorded what IMPALA reads since"),
-    (read_long_ago, UNUSED, "access times alone"),
+    (read_long_ago, UNUSED, "only in access times"),
     (read_since_by(IMPALA), USED, ""),
     (read_since_by(HIVE_QUERIES), USED, ""),
     (read_since_by(SPARK), USED, ""),
@@ -547,29 +547,29 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
     (another_source_has_nothing_to_read_yet, UNUSED, ""),
     (another_source_never_could_be_read, UNKNOWN, "second cannot be read: gone"),
-    (of_another_source_no_record_would_read, UNKNOWN, "1 record of second would not read"),
+    (of_another_source_no_record_would_read, UNKNOWN, "1 record of second could not be read"),
     (of_another_source_no_file_can_be_read, UNKNOWN, "1 file or other part of second cannot be read"),
     (navlin_stands_still, UNKNOWN, "navlin has read nothing"),
-    (a_navlin_that_left_no_reads_has_purged_since, UNKNOWN, "left no last read"),
+    (a_navlin_that_left_no_reads_has_purged_since, UNKNOWN, "without a record of last reads"),
     (a_navlin_that_left_no_reads_has_purged_older_executions, UNUSED, ""),
-    (a_purge_that_lost_reads_is_forgotten, UNKNOWN, "left no last read"),
+    (a_purge_that_lost_reads_is_forgotten, UNKNOWN, "without a record of last reads"),
     (it_lies_there_only_since, UNKNOWN, "known to lie at /data/old only since"),
-    (an_operation_that_reads_it_has_no_time, UNKNOWN, "not known when that ran"),
-    (an_operation_is_incomplete, UNKNOWN, "known incompletely"),
+    (an_operation_that_reads_it_has_no_time, UNKNOWN, "its last execution is unknown"),
+    (an_operation_is_incomplete, UNKNOWN, "is incomplete"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),
-    (its_rows_are_counted, UNKNOWN, "whose record does not say what it reads"),
+    (its_rows_are_counted, UNKNOWN, "record does not say what it reads"),
     (its_rows_were_counted_long_ago, UNUSED, ""),
     (the_rows_of_another_table_are_counted, UNUSED, ""),
-    (the_rows_of_its_view_are_counted, UNKNOWN, "whose record does not say what it reads"),
-    (a_view_that_may_read_it_does_not_parse, UNKNOWN, "1 view is made of what is not known"),
-    (a_record_would_not_read, UNKNOWN, "would not read"),
+    (the_rows_of_its_view_are_counted, UNKNOWN, "record does not say what it reads"),
+    (a_view_that_may_read_it_does_not_parse, UNKNOWN, "1 view is not fully parsed"),
+    (a_record_would_not_read, UNKNOWN, "could not be read"),
     (a_file_of_an_engine_cannot_be_read, UNKNOWN, "cannot be read"),
     (only_directories_are_read, UNKNOWN, 'entries = "directories"'),
     (how_files_are_read_is_not_told, UNKNOWN, "next complete reading"),
     (the_file_system_fails, UNKNOWN, "cannot be read: gone"),
-    (a_loss_of_the_file_system_is_held, UNKNOWN, "is held"),
-    (it_lies_where_nobody_reads, UNKNOWN, "no source that is configured"),
-    (nobody_knows_where_it_lies, UNKNOWN, "where it lies"),
+    (a_loss_of_the_file_system_is_held, UNKNOWN, "are held"),
+    (it_lies_where_nobody_reads, UNKNOWN, "no configured source"),
+    (nobody_knows_where_it_lies, UNKNOWN, "its location is unknown"),
     (another_table_lies_there, UNKNOWN, "db.other"),
     (another_table_lies_inside, UNKNOWN, "db.other"),
     (another_table_lies_around, UNKNOWN, "db.other"),
@@ -598,7 +598,7 @@ def test_a_waived_gap_is_named_in_the_evidence(estate: Estate) -> None:
     verdict, reasons = estate.of_old(vouched)
     assert verdict == UNUSED
     assert "nothing of SPARK reads here" in reasons
-    assert "what navlin could not read" in reasons
+    assert "the gaps in coverage" in reasons
 
 
 def test_a_source_without_records_does_not_count_if_its_engine_is_excluded(

@@ -321,7 +321,7 @@ def test_purged_executions_still_count_for_gaps(estate: Estate) -> None:
     purged(estate.solr)
     known, judged = estate.judged()
     assert judged["old"].verdict == UNKNOWN
-    assert "known incompletely" in "; ".join(known.reasons)
+    assert "incomplete operations" in "; ".join(known.reasons)
     # The operation ran before the period asked about.
     assert (
         estate.judged(Question(DAYS, SINCE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False))[0].reasons
@@ -352,9 +352,9 @@ def test_purged_rejects_still_count_for_gaps(estate: Estate) -> None:
     assert places() == set()
     known, judged = estate.judged()
     assert judged["old"].verdict == UNKNOWN
-    assert "would not read, the last purged one" in "; ".join(known.reasons)
+    assert "could not be read, the last purged one" in "; ".join(known.reasons)
     later = Question(DAYS, PURGED_BEFORE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False)
-    assert "would not read" not in "; ".join(estate.judged(later)[0].reasons)
+    assert "could not be read" not in "; ".join(estate.judged(later)[0].reasons)
 
 
 def test_an_engine_silent_before_a_purge_is_silent_after_it(estate: Estate) -> None:
@@ -382,7 +382,7 @@ def test_a_purged_read_without_a_place_for_its_time_is_reported(estate: Estate) 
     estate.write()
     purged(estate.solr)
     known = estate.judged()[0]
-    assert any("left no last read" in each for each in known.reasons)
+    assert any("without a record of last reads" in each for each in known.reasons)
 
 
 def test_reads_of_a_forgotten_source_are_unknown(estate: Estate) -> None:

@@ -260,16 +260,16 @@ def test_a_registered_property_is_counted_by_its_type(solr: Solr, web: Web, mana
 REFUSED = {
     "nosuchfield": "there is no field nosuchfield",
     "type,type,type,type": "one to 3 fields",
-    "metaClassName": "follows from type",
-    "queryText": "words alone",
+    "metaClassName": "derived from type",
+    "queryText": "single words",
     "created:week": "dates are counted by year, month, day",
-    "size:month": "ranges of a whole number",
-    "size:0": "ranges of a whole number",
+    "size:month": "width of ranges must be a whole number",
+    "size:0": "width of ranges must be a whole number",
     "owner:month": "neither dates nor numbers",
     "size:1": "ranges, and at most 1,000 are counted",
-    "{!func}x": "is no name of a field",
-    "type}": "is no name of a field",
-    "": "is no name of a field",
+    "{!func}x": "is not the name of a field",
+    "type}": "is not the name of a field",
+    "": "is not the name of a field",
 }
 
 
@@ -283,7 +283,7 @@ def test_an_impossible_count_is_refused_with_a_message(
 
 
 def test_too_many_values_are_refused(solr: Solr) -> None:
-    with pytest.raises(QueryError, match="by 3 fields, from 1 to 45 values"):
+    with pytest.raises(QueryError, match="values must be from 1 to 45 with 3 fields"):
         count_values(solr, "*", ["type,owner,group"], values=100)
 
 

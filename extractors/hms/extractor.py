@@ -134,7 +134,7 @@ class HiveMetastore(Extractor):
         if self.ca_file and not self.tls:
             yield "ca_file", "ca_file is for TLS: it needs tls = true"
         if self.framed and self.sasl != "none":
-            yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
+            yield "framed", "framed and sasl cannot be combined: SASL has frames of its own"
 
     @property
     def local(self) -> bool:

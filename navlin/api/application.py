@@ -213,9 +213,7 @@ async def answered(
     request.state.address = address
     if user.role < endpoint.role:
         audit("request refused", request, user.name, reason="role")
-        raise Problem(
-            403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
-        )
+        raise Problem(403, f"this needs the role {endpoint.role.words}; your role is {user.role.words}")
     questions.require_room(user.name)
     parameters, body = await _parameters(endpoint, bodies, request)
     width_chars = text_width(request.headers.get("accept", "")) if endpoint.view is not None else 0
@@ -344,14 +342,14 @@ def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: Oc
     read = json_of(body, endpoint.most_values)
     if endpoint.takes_body:
         if not body and endpoint.method == "PUT":
-            raise Problem(400, "the body is missing: it has what is to be written, as JSON")
+            raise Problem(400, "the body is missing: send what is to be written, as JSON")
         return from_query(endpoint.parameters, given), read
     if endpoint.lenient:
         return from_both(endpoint.parameters, given, read), None
     if raw:
         # Query parameters are refused. If they were ignored, a dry_run=true among them would start a real run.
         names = ", ".join(dict.fromkeys(name for name, _ in texts_of(raw))) or raw
-        raise Problem(400, f"parameters belong into the JSON body, and not into the address: {names:.200}")
+        raise Problem(400, f"send parameters in the JSON body, not in the address: {names:.200}")
     return from_json(endpoint.parameters, read), None
 
 
@@ -381,7 +379,7 @@ async def _refused(_request: Request, refusal: Refusal) -> Response:
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
     nothing = why_not(request.url.path) or "there is nothing at this address"
-    words = {404: nothing, 405: "this address does not take that method"}
+    words = {404: nothing, 405: "this address does not support that method"}
     headers = dict(error.headers or {})
     if error.status_code == 405:
         # Starlette names only the methods of the first matching route.
@@ -404,7 +402,7 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     """Log the error, and respond with the number under which the log has it."""
     number = uuid.uuid4().hex[:12]
     log.error("request failed", number=number, path=request.url.path, exc_info=error)
-    return error_answer(500, f"that failed inside navlin; its log has the reason under {number}")
+    return error_answer(500, f"internal error; see reference {number} in navlin's log")
 
 
 # -- Around every request ------------------------------------------------------------------------------------------------

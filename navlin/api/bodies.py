@@ -94,7 +94,7 @@ class Bodies:
                 while size_bytes and not self._fits(user, size_bytes):
                     await self._changed.wait()
         except TimeoutError:
-            raise Problem(429, "too much is being sent at this moment: try again") from None
+            raise Problem(429, "too much is being sent at the moment: try again") from None
         self._take(user, size_bytes)
         try:
             yield
@@ -119,11 +119,11 @@ def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
         check_json(body, most_values)
         return orjson.loads(body) if body else {}
     except TooMuch as error:
-        raise Problem(413, f"the body is too much: {error}") from None
+        raise Problem(413, f"the body is too large: {error}") from None
     except TooDeep as error:
         raise Problem(400, f"the body is nested too deep: {error}") from None
     except orjson.JSONDecodeError as error:
-        raise Problem(400, f"the body is no JSON: {error}") from None
+        raise Problem(400, f"the body is not valid JSON: {error}") from None
 
 
 async def _read(request: Request, most_bytes: int) -> Octets:
@@ -135,9 +135,9 @@ async def _read(request: Request, most_bytes: int) -> Octets:
             with anyio.fail_after(max(0.0, min(until_s - anyio.current_time(), SILENCE_S))):
                 message = await request.receive()
         except TimeoutError:
-            raise Problem(408, "the body did not come in time") from None
+            raise Problem(408, "the body did not arrive in time") from None
         if message["type"] == "http.disconnect":
-            raise Problem(400, "the connection ended before the body")
+            raise Problem(400, "the connection ended before the whole body had arrived")
         body += message.get("body", b"")
         if len(body) > most_bytes:
             body.clear()
@@ -156,4 +156,4 @@ async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:
             discarded += len(message.get("body", b""))
             goes_on = message.get("more_body", False)
     size = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
-    raise Problem(413, f"a body has at most {size} at this address")
+    raise Problem(413, f"the body is too large: this address accepts at most {size}")

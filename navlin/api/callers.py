@@ -110,7 +110,9 @@ class Door:
             return found
         lane = self._lanes[found.kind]
         if lane.statistics().tasks_waiting >= _WAITING[found.kind]:
-            return Refused("too many show a password at this moment: try again", found.name, wait_s=1.0)
+            return Refused(
+                "too many passwords are being checked at the moment: try again", found.name, wait_s=1.0
+            )
         return await to_thread.run_sync(found.ask, limiter=lane)
 
 
@@ -197,8 +199,8 @@ class Callers:
         if len(shown) != 1 or not session.confirms(shown[0]):
             raise Problem(
                 403,
-                f"a cookie alone does not write: send the session's token (GET /session has it) as {CSRF_HEADER},"
-                f" or as the field {CSRF_FIELD} of a form",
+                "a cookie is not enough to change anything: also send the session's token (see GET /session)"
+                f" as {CSRF_HEADER}, or as the field {CSRF_FIELD} of a form",
             )
         return receive
 
@@ -222,10 +224,10 @@ def fields_of(body: Octets) -> dict[str, list[str]]:
     try:
         return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
     except ValueError as error:
-        raise Problem(400, f"the form does not read: {error}") from None
+        raise Problem(400, f"the form cannot be parsed: {error}") from None
 
 
-_ANOTHER_PAGE: Final = "a page of another server asks: that is not answered"
+_ANOTHER_PAGE: Final = "requests from pages of another server are refused"
 
 
 def _another_page() -> Response:

@@ -143,7 +143,7 @@ class EventSpool:
                 self._look()
         if not self._has_room(sender, size_bytes):
             raise SpoolFull(
-                f"{self._bytes.get(sender, 0)} bytes of earlier events of this sender are kept and not all read yet"
+                f"{self._bytes.get(sender, 0)} bytes of this sender's earlier events are stored, some still to be read"
             )
 
     def _has_room(self, sender: str, size_bytes: int) -> bool:

@@ -66,5 +66,5 @@ def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = M
         if max(values, texts) > most_values:
             raise TooMuch(f"it has more than {most_values:,} values")
         if max(accumulate(map(_STEPS.__getitem__, marks), initial=depth)) > most_depth:
-            raise TooDeep(f"more than {most_depth} lists and objects are in each other")
+            raise TooDeep(f"lists and objects are nested more than {most_depth} deep")
         depth += marks.count(b"[") + marks.count(b"{") - marks.count(b"]") - marks.count(b"}")

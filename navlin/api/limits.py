@@ -43,7 +43,9 @@ class Questions:
     def require_room(self, user: str) -> None:
         """Raise `Problem` (429) if the user already has the maximum number of running queries."""
         if self._running[user] >= self.most:
-            raise Problem(429, f"{self.most} questions of yours are being answered: wait for one of them")
+            raise Problem(
+                429, f"{self.most} of your requests are being answered: wait for one of them to finish"
+            )
 
     @contextmanager
     def of(self, user: str) -> Iterator[None]:

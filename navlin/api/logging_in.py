@@ -70,7 +70,7 @@ async def _log_in(
         caller = await run_in_threadpool(begin)
     except OSError as error:
         # The disk may be full, for example. Requests that need no session are still answered.
-        words = f"no session can be kept on the server's disk: {error.strerror}; passwords and tokens are answered"
+        words = f"the session cannot be saved on the server's disk: {error.strerror}; passwords and tokens still work"
         audit("log-in failed", request, name, reason=str(error))
         if pages is None or not wants_page(request):
             raise Problem(503, words) from error
@@ -127,7 +127,7 @@ async def _fields(bodies: Bodies, user: str, request: Request) -> tuple[Mapping[
         if kind == FORM:
             several = fields_of(body)
             if any(len(values) > 1 for values in several.values()):
-                raise Problem(400, "a field is there twice")
+                raise Problem(400, "a field is given twice")
             return {name: values[0] for name, values in several.items()}, True
         if kind != JSON and body:
             raise Problem(415, f"send {JSON} or {FORM}")

@@ -109,7 +109,7 @@ class _Estate(Collector):
             with self._service.index.solr() as solr:
                 status = self._service.status(solr)
         except (SolrError, OSError) as error:
-            log.warning("the index gives no figures", error=str(error))
+            log.warning("figures of the index not read", error=str(error))
             yield _gauge("navlin_solr_up", "Whether the index answers.", 0.0)
             return
         yield _gauge("navlin_solr_up", "Whether the index answers.", 1.0)

@@ -51,7 +51,7 @@ _UNPACKED_BYTES: Final = 256 << 10
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 Taker = Callable[[Octets, str], tuple[list[bytes], Response]]
 """Converts a body and its content encoding to lines for the spool, and the response."""
-OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
+OFF: Final = "OpenLineage events are not accepted here: set openlineage_directory in [web] to enable them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,7 @@ async def _take(
     if user.role < Role.METADATA_ADMINISTRATOR and user.name not in door.senders:
         audit("request refused", request, user.name, reason="role")
         words = Role.METADATA_ADMINISTRATOR.words
-        raise Problem(
-            403, f"that is for users with the role {words}, and for those in openlineage_users of [web]"
-        )
+        raise Problem(403, f"this needs the role {words}, or an entry in openlineage_users of [web]")
     encoding = request.headers.get("content-encoding", "")
 
     def take_in(body: Octets) -> Response:
@@ -95,11 +93,11 @@ async def _take(
         async with bodies.read(request, user.name, EVENTS_BYTES) as body:
             return await bodies.take_in(user.name, partial(take_in, body))
     except SpoolFull as full:
-        log.warning("events refused", reason=str(full), user=user.name)
-        return error_answer(429, f"the event is not taken now: {full}", {"Retry-After": "60"})
+        log.warning("OpenLineage events refused", reason=str(full), user=user.name)
+        return error_answer(429, f"the event cannot be accepted now: {full}", {"Retry-After": "60"})
     except OSError as error:
-        log.error("event not kept", error=str(error), user=user.name)
-        return error_answer(503, f"the event cannot be kept now: {error.strerror}", {"Retry-After": "5"})
+        log.error("OpenLineage event not stored", error=str(error), user=user.name)
+        return error_answer(503, f"the event cannot be stored now: {error.strerror}", {"Retry-After": "5"})
 
 
 def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
@@ -115,9 +113,9 @@ def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     except ValueError as error:
         raise _no_json(error) from None
     if not isinstance(events, list):
-        raise Problem(400, f"the body is no array; {ADDRESS} takes a single event")
+        raise Problem(400, f"the body is not an array; send a single event to {ADDRESS}")
     if len(events) > MOST_IN_BATCH:
-        raise Problem(413, f"a batch has at most {MOST_IN_BATCH:,} events")
+        raise Problem(413, f"a batch may have at most {MOST_IN_BATCH:,} events")
     lines, failed = list[bytes](), list[dict[str, Any]]()
     for index, event in enumerate(events):
         try:
@@ -142,7 +140,9 @@ def _plain(body: Octets, encoding: str) -> Octets:
             return body
         case "gzip" | "x-gzip":
             return _unpacked(body)
-    raise Problem(415, f"the body is encoded as {encoding[:40]!r}: send it as it is, or as gzip")
+    raise Problem(
+        415, f"the encoding {encoding[:40]!r} is not supported: send the body as gzip, or without an encoding"
+    )
 
 
 def _unpacked(body: Octets) -> bytearray:
@@ -152,20 +152,20 @@ def _unpacked(body: Octets) -> bytearray:
     while at < len(body) or not members:
         member, members = zlib.decompressobj(wbits=31), members + 1
         if members > MOST_MEMBERS:
-            raise Problem(413, f"a gzip has at most {MOST_MEMBERS:,} members")
+            raise Problem(413, f"a gzip body may have at most {MOST_MEMBERS:,} members")
         while not member.eof:
             piece = body[at : at + _PIECE_BYTES]
             if not piece:
-                raise Problem(400, "the body is no gzip: it has no end")
+                raise Problem(400, "the body is not valid gzip: its end is missing")
             at += len(piece)
             while piece and not member.eof:
                 try:
                     # Small pieces, because copying holds the GIL.
                     plain += member.decompress(piece, _UNPACKED_BYTES)
                 except zlib.error as error:
-                    raise Problem(400, f"the body is no gzip: {error}") from None
+                    raise Problem(400, f"the body is not valid gzip: {error}") from None
                 if len(plain) > MOST_BYTES:
-                    raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
+                    raise Problem(413, f"the body is too large: at most {MOST_BYTES >> 20} MiB are accepted")
                 piece = member.unconsumed_tail
         at -= len(member.unused_data)
     return plain
@@ -213,8 +213,8 @@ def _split(body: Octets) -> Iterator[Octets]:
 
 def _no_json(error: ValueError) -> Problem:
     if isinstance(error, TooMuch):
-        return Problem(413, f"the body is too much for one request: {error}")
-    return Problem(400, f"the body is no JSON: {error}")
+        return Problem(413, f"the body is too large for one request: {error}")
+    return Problem(400, f"the body is not valid JSON: {error}")
 
 
 def _checked(event: Any, called: str) -> bytes:
@@ -255,7 +255,7 @@ def _why_not(event: Any) -> str:
     """Return why a value is not an event, as the end of a sentence; "" if it is one. The extractor that reads the
     events requires no more than this."""
     if not isinstance(event, dict):
-        return "is no JSON object"
+        return "is not a JSON object"
     if not isinstance(event.get("eventTime"), str) or not event["eventTime"]:
         return "has no eventTime"
     named = (
@@ -263,7 +263,7 @@ def _why_not(event: Any) -> str:
     )
     given = named if isinstance(named, dict) else {}
     if not all(isinstance(given.get(name), str) and given[name] for name in ("namespace", "name")):
-        return "names no job, or no dataset: both need a namespace and a name"
+        return "does not name a job or a dataset: either needs a namespace and a name"
     run = event.get("run")
     if run is not None and not (isinstance(run, dict) and isinstance(run.get("runId"), str) and run["runId"]):
         return "has a run without a runId"

@@ -15,7 +15,7 @@ def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str
     """Return the names and values of a query string or a form. With ``lenient``, a plus in a value that also has
     ``%20`` is literal, because Hue encodes values like this. Raises `Problem` (413) if there are too many."""
     if query_string.count("&") >= MOST_FIELDS:
-        raise Problem(413, f"at most {MOST_FIELDS:,} names and values are taken")
+        raise Problem(413, f"at most {MOST_FIELDS:,} names and values are accepted")
     pairs = []
     for part in filter(None, query_string.split("&")):
         name, _, value = part.partition("=")

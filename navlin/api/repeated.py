@@ -54,7 +54,7 @@ class Repeated(Generic[T]):
                 # time.
                 self._found = (self._find(), begun_s)
             except Exception as error:
-                log.error("not found out", what=self._name, exc_info=error)
+                log.error("background refresh failed", what=self._name, exc_info=error)
             if time.monotonic() - self._asked_s > self._until_unasked_s:
                 self._wanted.clear()
                 continue

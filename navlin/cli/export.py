@@ -265,9 +265,11 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
 
     remote = asked.out.startswith(("http://", "https://"))
     if asked.follow and (not remote or asked.since or asked.position):
-        raise Failure("--follow is for a server, without --since and --position", Exit.USAGE)
+        raise Failure(
+            "--follow needs a server, and cannot be combined with --since or --position", Exit.USAGE
+        )
     if asked.full and not asked.follow:
-        raise Failure("--full is for --follow", Exit.USAGE)
+        raise Failure("--full needs --follow", Exit.USAGE)
     if asked.out == "-":
         print_pieces(question.records(question.batches(solr)))
         return None
@@ -276,7 +278,7 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
         kept = Positions(asked.position or file.with_name(file.name + ".position"))
         return write_file(solr, question, file, kept, _print_progress)
     if question.target.send is None:
-        raise Failure(f"there is no server of {question.target.title} to send to: give a file", Exit.USAGE)
+        raise Failure(f"{question.target.title} has no server to send to: give a file", Exit.USAGE)
     positions = Positions(asked.position) if asked.position is not None else None
     try:
         with _connected(asked) as connection:
@@ -298,7 +300,7 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
     except (Leased, LeaseLost) as error:
         raise Failure(str(error), Exit.BUSY) from error
     except (Unavailable, NotAllowed) as error:
-        again = f"; the same command goes on where this was ({asked.position})" if asked.position else ""
+        again = f"; repeat the command to continue from there ({asked.position})" if asked.position else ""
         raise Failure(f"{error}{again}", Exit.FAILED) from error
 
 
@@ -347,4 +349,4 @@ def _print_summary(done: Exported) -> None:
     counts = ", ".join(f"{count:,} {kind}" for kind, count in done.counts.items() if count)
     say(f"{counts or 'nothing'} exported" + (f"; {done.refusals:,} refused" if done.refusals else ""))
     if done.until:
-        say(f"what changes from now on: --since '{done.until}'")
+        say(f"to export later changes: --since '{done.until}'")

@@ -55,10 +55,10 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
     as_json, out = given["as_json"], given["out"]
     parameters = dict(_typed(click.get_current_context().command, given))
     if out.startswith(("http://", "https://")):
-        raise Failure("with --url, --out is a file, or - for standard output", Exit.USAGE)
+        raise Failure("with --url, --out must be a file, or - for standard output", Exit.USAGE)
     if here := sorted(name for name in parameters if name in ON_THE_SERVER):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in here)
-        raise Failure(f"{options}: only on the server's own machine", Exit.USAGE)
+        raise Failure(f"{options}: available only on the server's own machine", Exit.USAGE)
     file = None if out == "-" else Path(out)
     records, headers = server.records(
         f"/export/{target.name}", list(_pairs_of(dict(_asked(target, parameters))))
@@ -76,7 +76,7 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
         if as_json:
             print_json({"until": until, "bytes": file.stat().st_size})
         elif until:
-            say(f"what changes from now on: --since '{until}'")
+            say(f"to export later changes: --since '{until}'")
     raise SystemExit(records.exit_code)
 
 

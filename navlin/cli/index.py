@@ -48,7 +48,7 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
         print_json({"made": list(made), "there": [core for core in CORES if core not in made]})
     else:
         for core in CORES:
-            say(f"{core}: {'made' if core in made else 'was there'}")
+            say(f"{core}: {'created' if core in made else 'already exists'}")
 
 
 def _archive_spark(state_directory: Path) -> None:
@@ -56,9 +56,9 @@ def _archive_spark(state_directory: Path) -> None:
 
     archiving = ArchiveProcess(state_directory)
     if archiving.start():
-        say("making the archive of Spark's classes, once, half a minute", on_stderr=True)
+        say("building an archive of Spark's classes (only once, about half a minute)", on_stderr=True)
     if not archiving.wait():
-        say("it could not be made: starts take longer without it", on_stderr=True)
+        say("the archive could not be built: starts take longer without it", on_stderr=True)
 
 
 def _embedded(invocation: Invocation) -> Sequence[str]:
@@ -120,7 +120,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         print_json({"since": done.since, "version": done.version, "documents": done.documents})
     elif done.since == done.version:
-        say(f"the index is of version {done.version}: there is nothing to do")
+        say(f"the index already has version {done.version}: nothing to do")
     else:
         counts = ", ".join(f"{core}: {counted(count, 'document')}" for core, count in done.documents.items())
         say(f"upgraded from version {done.since} to version {done.version}; {counts}")

@@ -121,7 +121,7 @@ def _for_its_owner(configuration: Configuration) -> Configuration:
         name = user_name(owner)
         raise Failure(
             f"{state} belongs to {name}, who could not read what root writes there: "
-            f"call this as that user (sudo -u {name} navlin ...), or give the directory to root",
+            f"run this as that user (sudo -u {name} navlin ...), or give the directory to root",
             Exit.USAGE,
         )
     return configuration

@@ -23,9 +23,9 @@ class _PurgeCommand(JobCommand):
         if not ctx.params["forget_threshold"]:
             return super().invoke(ctx)
         if ctx.params["before"] is not None:
-            raise Failure("--forget-threshold and --before exclude each other", Exit.USAGE)
+            raise Failure("--forget-threshold and --before cannot be combined", Exit.USAGE)
         if self.answering is not None:
-            raise Failure("--forget-threshold: only on the server's own machine", Exit.USAGE)
+            raise Failure("--forget-threshold: available only on the server's own machine", Exit.USAGE)
         with ctx.obj.solr() as solr:
             _forget_threshold(solr, as_json=ctx.params["as_json"])
         return None
@@ -57,9 +57,9 @@ def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
         print_json({"forgotten_ms": before_ms})
     elif before_ms:
         until = datetime.fromtimestamp(before_ms / 1000).astimezone()
-        say(f"forgotten: records from before {until:%Y-%m-%d %H:%M} are written again")
+        say(f"threshold forgotten: records from before {until:%Y-%m-%d %H:%M} will be written again")
     else:
-        say("nothing was ever purged")
+        say("nothing has been purged yet")
 
 
 def exit_code(answer: Mapping[str, Any]) -> Exit:

@@ -40,7 +40,7 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
         return command.answering_by(partial(_answer_there, server))
     if name not in (able := (*NAMES, *DOWNLOADS)):
         raise Failure(
-            f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
+            f"navlin {name} works only on the server's own machine; commands that accept --url: {', '.join(able)}",
             Exit.USAGE,
         )
     assert isinstance(command, click.Group)
@@ -57,7 +57,7 @@ def _answer_there(server: Server, question: Question, pairs: Pairs, given: Any, 
     names = {name for name, _ in pairs}
     if (lines := bool(names & {"csv", "jsonl", "html"})) or not question.view:
         if not (lines or as_json):
-            raise Failure(f"with --url, navlin {question.name} answers with --json or --csv", Exit.USAGE)
+            raise Failure(f"with --url, navlin {question.name} needs --json or --csv", Exit.USAGE)
         pieces, headers = server.records(question.path, pairs)
         print_lines(pieces, headers.get("Content-Type", ""))
         raise SystemExit(pieces.exit_code)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from navlin.index.solr.solr import Solr
 
 POLL_S: Final = 0.2
-INTERRUPTED: Final = "navlin serve ended meanwhile; what it wrote stays, and the next run goes on from there"
+INTERRUPTED: Final = (
+    "navlin serve stopped in the meantime; what the job wrote stays, and the next run continues from there"
+)
 
 
 def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Mapping[str, Any]) -> Any:
@@ -59,11 +61,11 @@ def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progres
         try:
             now = read_request(solr, request.id)
             if now is None:
-                raise Failure("the request is not there any more", Exit.FAILED)
+                raise Failure("the request no longer exists", Exit.FAILED)
             if not now.open:
                 return now
             if not alive and now.holder is None and withdraw_request(solr, now):
-                raise Failure("navlin serve ended before it took the request up: try again", Exit.FAILED)
+                raise Failure("navlin serve stopped before it started the job: try again", Exit.FAILED)
             if not alive and now.holder is not None:
                 raise Failure(INTERRUPTED, Exit.FAILED)
         except SolrUnavailable:
@@ -79,7 +81,7 @@ def _take_back(solr: Solr, request: Request) -> None:
     from navlin.index.journal.requests import withdraw_request
 
     if not withdraw_request(solr, request):
-        say("navlin: navlin serve has begun, and goes on", on_stderr=True)
+        say("navlin: navlin serve has already started the job, and continues it", on_stderr=True)
 
 
 def _user() -> str:

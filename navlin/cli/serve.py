@@ -51,7 +51,7 @@ def command(invocation: Invocation) -> None:
         SharedIdentity,
         SparkDied,
     ) as error:
-        log.error("navlin cannot go on", error=str(error))
+        log.error("navlin failed", error=str(error))
         code = Exit.BUSY if isinstance(error, StateInUse) else Exit.FAILED
     if any(
         thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()

@@ -108,7 +108,7 @@ class Pieces:
             # connection.
             found = _END.search(held)
             if found is None:
-                raise Failure(f"{self.server.url}: the answer broke off: it has no end", Exit.FAILED)
+                raise Failure(f"{self.server.url}: the answer broke off: its end is missing", Exit.FAILED)
             held, self.exit_code = held[: found.start()], int(found[1])
         yield held
 
@@ -123,4 +123,4 @@ def _words(answer: requests.Response) -> str:
         said = answer.json()
         return with_entities(str(said["message"]), said)
     except (ValueError, KeyError, TypeError):
-        return f"status {answer.status_code}, and it is no navlin"
+        return f"status {answer.status_code}: this server is not a navlin"

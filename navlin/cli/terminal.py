@@ -93,7 +93,7 @@ def whole_answer() -> Iterator[None]:
     except AnswerLost as error:
         from navlin.cli.invocation import Exit, Failure
 
-        raise Failure(f"the answer was not written whole: {error}", Exit.FAILED) from None
+        raise Failure(f"the answer was not written completely: {error}", Exit.FAILED) from None
 
 
 def say(text: str, *, on_stderr: bool = False, file: Any = None, bold: bool = False) -> None:

@@ -43,7 +43,7 @@ def _answer(asked: Asked) -> Onward:
     if words != Words():
         for edited in edit_words(asked.solr, {identity: words}, asked.author(), durable=True):
             for refused in edited.refused:
-                raise Problem(400, f"the index refused that: {refused.reason}")
+                raise Problem(400, f"the index refused the edit: {refused.reason}")
     return Onward("/details?" + urlencode({"entity": identity}))
 
 
@@ -103,7 +103,7 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
     for line in filter(None, map(str.strip, _lines(text).split("\n"))):
         key, equals, value = line.partition("=")
         if not equals:
-            raise BadValue(f"a property is KEY=VALUE, and not {line[:40]!r}")
+            raise BadValue(f"a property must be KEY=VALUE, not {line[:40]!r}")
         yield key.strip(), _unescaped(value.strip())
 
 

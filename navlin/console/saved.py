@@ -26,7 +26,7 @@ def _answer(asked: Asked) -> Onward:
         owner, _, name = given.remove.partition("/")
         REMOVE.ask(asked.question(Removed(name, owner)))
     elif not given.name.strip() or not given.query.strip():
-        raise Problem(400, "a search is saved with a name and a query")
+        raise Problem(400, "give a name and a query to save a search")
     else:
         ADD.ask(asked.question(Added(given.name.strip(), given.query, given.shared)))
     return Onward("/search?" + urlencode({"query": given.query}))

@@ -49,11 +49,11 @@ class Reason(StrEnum):
 
 
 _WORDS: Final = {
-    Reason.DEPTH: "more lies beyond the depth that was asked for",
-    Reason.NODES: "as many nodes are shown as may be",
+    Reason.DEPTH: "there is more beyond the requested depth",
+    Reason.NODES: "the limit of shown nodes is reached",
     Reason.FAN_OUT: "it has more relations than are followed from one node",
-    Reason.WALKED: "as many nodes were looked at as may be",
-    Reason.COLUMNS: "as many columns are shown as may be",
+    Reason.WALKED: "the limit of the search is reached",
+    Reason.COLUMNS: "the limit of shown columns is reached",
     Reason.EXECUTIONS: "only its latest executions are shown",
 }
 

@@ -53,8 +53,8 @@ def check_cost(queries: Iterable[Query]) -> None:
     for cost, most in ((max(costs, default=0), MOST), (sum(costs), MOST_TOGETHER)):
         if cost > most:
             raise QueryError(
-                f"the query costs too much, {cost:,} of at most {most:,}: too many words, wildcards or ranges; name a field,"
-                " begin words with a letter, or ask for many values by {!terms f=FIELD}a,b,c"
+                f"the query costs too much, {cost:,} (at most {most:,}): it has too many words, wildcards or ranges;"
+                " name a field, begin words with a letter, or give many values as {!terms f=FIELD}a,b,c"
             )
 
 

@@ -246,9 +246,9 @@ def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict
 # -- Doubts --------------------------------------------------------------------------------------------------------------
 
 _WHY: Final = {
-    Kind.INFERRED: "a path was taken for a table's, because it lies inside the table's location",
-    Kind.PARSED: "navlin read it from a SQL text; no engine told it",
-    Kind.INCOMPLETE: "not all inputs or outputs of what made it are known",
+    Kind.INFERRED: "a path was attributed to a table, because it lies in the table's location",
+    Kind.PARSED: "navlin parsed it from a SQL text; no engine reported it",
+    Kind.INCOMPLETE: "not all inputs or outputs of the operation that made it are known",
 }
 
 
@@ -265,7 +265,7 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
     placeholders = [node for node in upstream.nodes if node.placeholder]
     why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
     for node in placeholders:
-        yield Doubt(Kind.UNLINKED, node.name, why.get(node.id, "nothing in the index is it"), node.id)
+        yield Doubt(Kind.UNLINKED, node.name, why.get(node.id, "it is not in the index"), node.id)
     yield from _unlinked_beside(graph, upstream, statements)
     for node in upstream.nodes:
         if node.granted:
@@ -303,7 +303,10 @@ def _rejected(
             first, _ = rejected(solr, 1, source_id=each.source.id)
             newest = f", the newest in {first[0].where}: {first[0].reason}" if first else ""
             yield Doubt(
-                Kind.REJECTED, each.source.name, f"{counted(each.rejects, 'record')} did not read{newest}", ""
+                Kind.REJECTED,
+                each.source.name,
+                f"{counted(each.rejects, 'record')} could not be read{newest}",
+                "",
             )
 
 
@@ -313,7 +316,7 @@ def _is(edge: Edge, kind: Kind) -> bool:
 
 def _reasons(entity: StoredEntity) -> Iterable[str]:
     if entity.incomplete and not entity.incomplete_reasons:
-        yield "something of it is not known, and no reason was given"
+        yield "it is incomplete, and no reason was given"
     yield from entity.incomplete_reasons
     if entity.unparsed_reason:
         yield entity.unparsed_reason

@@ -83,7 +83,7 @@ class Word:
             return f"tags:{phrase(self.text)}"
         if key not in USER_FIELDS and key in field_names():
             raise QueryError(
-                f"{key!r:.60} is no property of people's: ask for a tag, or NAMESPACE.KEY:VALUE", 0
+                f"{key!r:.60} is not a property that people set: give a tag, or NAMESPACE.KEY:VALUE", 0
             )
         return f"{key}:{value if _PHRASE.fullmatch(value) else phrase(value)}"
 

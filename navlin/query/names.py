@@ -69,7 +69,7 @@ class AmbiguousName(Refusal):
     status = 409
 
     def __init__(self, name: str, candidates: Sequence[StoredEntity]) -> None:
-        super().__init__(f"{name} may be any of {len(candidates)} entities: name it by its id")
+        super().__init__(f"{name} may be any of {len(candidates)} entities: give its id")
         self.candidates, self.more = tuple(candidates), {"candidates": list(map(_shown, candidates))}
 
 

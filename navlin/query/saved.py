@@ -56,7 +56,7 @@ def query_or_saved(solr: Solr, query: str, saved: str, user: str, *, administrat
     """Return ``query``, or the query saved under the name ``saved``. Raises `Refusal` unless exactly one of the two is
     given, and `UnknownSearch`."""
     if bool(query) == bool(saved):
-        raise Refusal("query must be given, or saved: one of the two")
+        raise Refusal("give either query or saved")
     return query or query_named(solr, saved, user, administrator=administrator)
 
 

@@ -75,13 +75,13 @@ class Scanner:
         """Read a backslash and the escaped character; ``\\u0041`` is one character, as in Lucene."""
         start = self.at
         if start + 1 >= len(self.query):
-            self.refuse("a backslash stands at the very end", start)
+            self.refuse("a backslash must be followed by a character", start)
         code = self.query[start + 2 : start + 6]
         if self.query[start + 1] == "u" and re.fullmatch(r"[0-9A-Fa-f]{4}", code):
             self.at += 6
             char = chr(int(code, 16))
             if "\ud800" <= char <= "\udfff":
-                self.refuse("here stands half a character", start)
+                self.refuse("half of a surrogate pair is not a character", start)
             return char
         self.at += 2
         return self.query[start + 1]
@@ -100,7 +100,7 @@ class Scanner:
             if char == '"':
                 return "".join(text)
             text.append(char)
-        raise QueryError("a quotation mark is opened and not closed", start)
+        raise QueryError("a quotation mark is not closed", start)
 
     def read_range(self) -> Range:
         """Read ``[from TO to]``, with braces for an excluded bound."""
@@ -137,9 +137,7 @@ class Scanner:
 
     def _refuse_range(self, start: int) -> NoReturn:
         closed = any(char in self.query[start:] for char in "]}")
-        self.refuse(
-            "a range has the form [from TO to]" if closed else "a range is opened and not closed", start
-        )
+        self.refuse("a range must have the form [from TO to]" if closed else "a range is not closed", start)
 
     def skip_space(self) -> None:
         while self.at < len(self.query) and self.query[self.at] in SPACE:
@@ -155,15 +153,15 @@ class Scanner:
         self.at += 1
         number = self.read_number()
         if not words and not number.isdigit():
-            self.refuse('a phrase\'s distance is a whole number, as in "a b"~2', start)
+            self.refuse('a phrase\'s distance must be a whole number, as in "a b"~2', start)
         if words and "." in number and not number.startswith("0."):
-            self.refuse("a word's distance is 0, 1 or 2, as in name~1", start)
+            self.refuse("a word's distance must be 0, 1 or 2, as in name~1", start)
         return number or "~"
 
     def read_boost(self) -> Boost | None:
         """Read ``^2`` or ``^=2`` after a clause; None if there is no boost."""
         if self.query.startswith("~", self.at):
-            self.refuse("a distance belongs to a word or a phrase", self.at)
+            self.refuse("a distance must follow a word or a phrase", self.at)
         if not self.query.startswith("^", self.at):
             return None
         start = self.at
@@ -174,7 +172,7 @@ class Scanner:
         if not factor:
             self.refuse("a boost needs a number, as in name^2", start)
         if self.query.startswith(("^", "~"), self.at):
-            self.refuse(f"{self.query[self.at]!r} stands behind a boost", self.at)
+            self.refuse(f"{self.query[self.at]!r} cannot follow a boost", self.at)
         return Boost(factor, constant)
 
     def read_number(self) -> str:
@@ -198,9 +196,9 @@ class Scanner:
             if value[0] in "\"'":
                 value = re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL)
             elif value.startswith("$"):
-                self.refuse("a reference to a parameter is not available here", found.start("value"))
+                self.refuse("references to parameters are not available here", found.start("value"))
             if key in local:
-                self.refuse(f"the local parameter {key} stands here twice", found.start("value"))
+                self.refuse(f"the local parameter {key} is given twice", found.start("value"))
             local[key] = value
             self.at = found.end()
         self.skip_space()

@@ -130,7 +130,7 @@ def search(
 def check_page(limit: int, offset: int) -> None:
     """Raise `QueryError` for a page outside the limits."""
     if not 0 <= limit <= MAX_LIMIT or not 0 <= offset <= MAX_OFFSET:
-        raise QueryError(f"a page has from 0 to {MAX_LIMIT:,} results and starts from 0 to {MAX_OFFSET:,}")
+        raise QueryError(f"limit must be from 0 to {MAX_LIMIT:,}, and offset from 0 to {MAX_OFFSET:,}")
 
 
 def answer_of(
@@ -174,7 +174,7 @@ def search_pages(
     ``mark``, and have at most ``limit`` documents together. There is at least one page. Raises the same errors as
     `search`, at the first page."""
     if not 1 <= limit <= MAX_LIMIT:
-        raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
+        raise QueryError(f"limit must be from 1 to {MAX_LIMIT}")
     parsed = parsed_query(query)
     chosen = core or core_for(parsed)
     question = SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
@@ -215,8 +215,8 @@ def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
         raise
     except TookTooLong:
         raise QueryError(
-            f"Solr takes longer than {most_s:g} s for this query: fewer wildcards, above all at the beginning of words,"
-            " or another field or filter beside them make it quicker"
+            f"Solr takes longer than {most_s:g} s for this query: use fewer wildcards, above all at the beginning of words,"
+            " or add another field or filter"
         ) from None
     except SolrError as error:
         # Solr returns status 500 for both of these errors.
@@ -235,21 +235,21 @@ def explain(message: str, parsed: Parsed) -> QueryError:
     """Explain Solr's refusal of a query in one sentence, with the position in the text as typed if it can be found."""
     query = parsed.text
     if "cursorMark" in message:
-        return QueryError("this cursorMark is none that was answered")
+        return QueryError("this cursorMark did not come from an earlier answer")
     if undefined := _UNDEFINED.search(message):
         name = undefined["name"]
         return no_field(name, parsed.fields.get(name, query.find(name)))
     if wrong := _NUMBER_ERROR.search(message):
         value = wrong["value"]
         return QueryError(
-            f"{value!r} is no value of a field of numbers, dates or truth values", query.find(value)
+            f"{value!r} is not a number, date or truth value, as the field requires", query.find(value)
         )
     if _TOO_MANY.search(message):
         return QueryError("the query has too many words; {!terms f=FIELD}a,b,c takes any number of values")
     if "Determinizing automaton" in message:
         return QueryError("a word with wildcards is too long")
     plain = _CLASS_NAME.sub("", message).strip()
-    return QueryError(f"Solr does not understand the query: {plain.partition(chr(10))[0][:300]}")
+    return QueryError(f"Solr refused the query: {plain.partition(chr(10))[0][:300]}")
 
 
 def no_field(name: str, at: int = -1) -> QueryError:
@@ -262,9 +262,9 @@ def no_field(name: str, at: int = -1) -> QueryError:
 def countable(name: str) -> str:
     """Return the field's name if the field can be counted or sorted by. Raises `QueryError`."""
     if name in REWRITTEN:
-        raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
+        raise QueryError(f"{name} is derived from type and sourceType: count or sort by these")
     if name in WORDS_ALONE:
-        raise QueryError(f"{name} is kept as its words alone: it cannot be counted or sorted by")
+        raise QueryError(f"{name} is indexed only as single words: it cannot be counted or sorted by")
     return name
 
 
@@ -313,6 +313,6 @@ def orders(sort: str, field_of: Callable[[str], str] = plain_field) -> list[tupl
         name, _, direction = order.partition(" ")
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
-            raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
+            raise QueryError(f"sort must be like 'lastModified desc', not {order!r}")
         found.append((countable(field_of(name)), direction))
     return found

@@ -74,13 +74,13 @@ def read_select(pairs: Sequence[tuple[str, str]], now_ms: int) -> Select:
         if name in SEVERAL and len(values) > MOST_COUNTS:
             raise QueryError(f"{name} is given more than {MOST_COUNTS} times")
     if _one(given, "wt", "json") != "json":
-        raise QueryError("answers are JSON: wt=json")
+        raise QueryError("wt must be json")
     _truth(given, "indent")
     start, mark = _number(given, "start", 0, MOST_START), _one(given, "cursorMark")
     if mark and start:
-        raise QueryError("a cursorMark goes without start")
+        raise QueryError("cursorMark cannot be combined with start")
     if mark and not _MARK.fullmatch(mark):
-        raise QueryError("this cursorMark is none that was answered")
+        raise QueryError("this cursorMark did not come from an earlier answer")
     counts = _truth(given, "facet")
     query, filters = parse(_one(given, "q", "*:*")), given.get("fq", ())
     beside = parse_beside(query, [*filters, *(given.get("facet.query", ()) if counts else ())])
@@ -120,14 +120,14 @@ def _one(given: Given, name: str, default: str = "") -> str:
 def _number(given: Given, name: str, default: int, most: int) -> int:
     text = _one(given, name, str(default))
     if not re.fullmatch(r"\d{1,10}", text) or int(text) > most:
-        raise QueryError(f"{name} is a number from 0 to {most:,}")
+        raise QueryError(f"{name} must be a number from 0 to {most:,}")
     return int(text)
 
 
 def _truth(given: Given, name: str) -> bool:
     text = _one(given, name, "false").lower()
     if text not in _TRUTH:
-        raise QueryError(f"{name} is true or false")
+        raise QueryError(f"{name} must be true or false")
     return _TRUTH[text]
 
 
@@ -177,7 +177,7 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
         limits = (int(options.get(f"f.{_field(each)}.facet.limit", limit)) for each in names)
         if len(names) > MOST_LEVELS or prod(limits) > MOST_PIVOTED:
             raise QueryError(
-                f"a facet.pivot has at most {MOST_LEVELS} fields, and {MOST_PIVOTED:,} values in all"
+                f"a facet.pivot may have at most {MOST_LEVELS} fields, and {MOST_PIVOTED:,} values in all"
             )
         pivots.append(Named(text, tuple(_field(each) for each in names)))
     ranges = []
@@ -214,7 +214,7 @@ def _values(given: Given, name: str) -> str:
 def _order(given: Given, name: str) -> str:
     order = {"count": "count", "true": "count", "index": "index", "false": "index", "lex": "index"}
     if (text := _one(given, name)) not in order:
-        raise QueryError(f"{name} is count or index")
+        raise QueryError(f"{name} must be count or index")
     return order[text]
 
 
@@ -248,11 +248,11 @@ def _ranges(given: Given, field: str, now_ms: int) -> Ranges:
         first, last, length_ms = moment_ms(start, now_ms), moment_ms(end, now_ms), gap_ms(gap)
         if first is None or last is None or length_ms is None:
             raise QueryError(
-                "facet.range goes from a number to a number, or from a date as NOW/DAY-1YEAR to a date by a gap as +1MONTH"
+                "facet.range needs two numbers, or two dates such as NOW/DAY-1YEAR with a gap such as +1MONTH"
             )
         length, step = last - first, length_ms
     if step <= 0 or length < 0 or length / step > MOST_RANGES:
-        raise QueryError(f"facet.range of {field} has from 1 to {MOST_RANGES:,} ranges")
+        raise QueryError(f"facet.range of {field} must have from 1 to {MOST_RANGES:,} ranges")
     return Ranges(field, start, end, gap)
 
 

@@ -101,7 +101,7 @@ def plain_field(text: str, at: int = -1) -> str:
     """Return the index's name of a field to count, sort by or compute with; a function is refused. Raises `QueryError`."""
     name = text.strip()
     if not _PLAIN_FIELD.fullmatch(name) or len(name) > MAX_NAME_CHARS:
-        raise QueryError(f"{_shown(name)} is no name of a field", at)
+        raise QueryError(f"{_shown(name)} is not the name of a field", at)
     return field_named(name)
 
 
@@ -143,15 +143,15 @@ class _Reader(Scanner):
 
     def read(self) -> Parsed:
         if len(self.query) > MAX_CHARS:
-            raise QueryError(f"a query has at most {MAX_CHARS} characters")
+            raise QueryError(f"a query may have at most {MAX_CHARS} characters")
         try:
             self.query.encode()
         except UnicodeEncodeError as error:
-            raise QueryError("here stands half a character", error.start) from None
+            raise QueryError("half of a surrogate pair is not a character", error.start) from None
         self._read_leading_params()
         pending = self._read_clauses("")
         if self.at < len(self.query):
-            self.refuse("a parenthesis is closed that was not opened", self.at)
+            self.refuse("a closing parenthesis has no opening one", self.at)
         self._end_group(pending, "the query")
         if not pending.clauses:
             raise QueryError("the query is empty")
@@ -184,12 +184,12 @@ class _Reader(Scanner):
 
     def _sign(self, pending: _Pending, sign: Literal["+", "-"], typed: str, at: int) -> None:
         if pending.sign:
-            self.refuse(f"{typed} follows {pending.waits}: one sign a clause", at)
+            self.refuse(f"{typed} follows {pending.waits}: a clause may have only one sign", at)
         pending.sign, pending.waits, pending.waits_at = sign, typed, at
 
     def _operator(self, pending: _Pending, operator: str, at: int) -> None:
         if not pending.clauses or pending.waits:
-            self.refuse(f"nothing stands before {operator}", at)
+            self.refuse(f"nothing precedes {operator}", at)
         pending.operator = "AND" if operator == "AND" else "OR"
         pending.waits, pending.waits_at = operator, at
 
@@ -202,10 +202,10 @@ class _Reader(Scanner):
         self.at += 1
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            self.refuse(f"more than {MAX_DEPTH} parentheses stand in each other", opened)
+            self.refuse(f"parentheses are nested more than {MAX_DEPTH} deep", opened)
         pending = self._read_clauses(field_name)
         if self.at >= len(self.query):
-            self.refuse("a parenthesis is opened and not closed", opened)
+            self.refuse("a parenthesis is not closed", opened)
         if not pending.clauses and not pending.waits:
             self.refuse("there is nothing between these parentheses", opened)
         self._end_group(pending, "this parenthesis")
@@ -228,7 +228,7 @@ class _Reader(Scanner):
         elif char in '"[{':
             self._add(pending, self._read_value(field_name))
         elif char in "]}:^~":
-            self.refuse(f"{char!r} stands where a word or a field should", start)
+            self.refuse(f"{char!r} is not allowed here: a word or a field is expected", start)
         else:
             self._read_word_or_field(pending, field_name)
 
@@ -276,18 +276,18 @@ class _Reader(Scanner):
             self.refuse(f"{self._field_shown(parts)}: is not followed by a value", start)
         if parts == (Wild.MANY,):
             if self.read_parts(value=True) != (Wild.MANY,):
-                self.refuse("*: asks for everything, as in *:*", start)
+                self.refuse("*: must be followed by *, as in *:* for everything", start)
             self._add(pending, Everything())
             return
         match parts:
             case (str(typed),):
                 name = self._field(typed, start)
             case _:
-                self.refuse("the name of a field has no wildcards", start)
+                self.refuse("the name of a field cannot have wildcards", start)
         if self.query[self.at] == "(":
             self._add(pending, self._read_group(name))
         elif self.query.startswith("{!", self.at):
-            self.refuse(f"{typed}: is followed by a parser; a value should stand here", self.at)
+            self.refuse(f"{typed}: must be followed by a value, not by a parser", self.at)
         else:
             self._add(pending, self._read_value(name))
 
@@ -299,7 +299,7 @@ class _Reader(Scanner):
         if typed.startswith("_") and "." not in typed:
             self.refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
         if len(typed) > MAX_NAME_CHARS:
-            self.refuse(f"the name of a field has at most {MAX_NAME_CHARS} characters", at)
+            self.refuse(f"the name of a field may have at most {MAX_NAME_CHARS} characters", at)
         name = TWINS.get(typed, typed)
         self.fields.setdefault(name, at)
         return name
@@ -319,13 +319,13 @@ class _Reader(Scanner):
         if char in "[{":
             return FieldValue(field_name, self.read_range())
         if char in "]}:^~":
-            self.refuse(f"{char!r} stands where a value should", start)
+            self.refuse(f"{char!r} is not allowed here: a value is expected", start)
         return self._word(field_name, self.read_parts(value=True), start)
 
     def _word(self, field_name: str, parts: tuple[str | Wild, ...], start: int) -> Node:
         wildcards = sum(isinstance(part, Wild) for part in parts)
         if wildcards and self.query.startswith("~", self.at):
-            self.refuse("a distance belongs to a word without wildcards", self.at)
+            self.refuse("a word with wildcards cannot have a distance", self.at)
         word = Word(parts, self.read_distance(words=True))
         if parts == (Wild.MANY,):
             return FieldValue(field_name, word) if field_name else Everything()
@@ -387,14 +387,14 @@ class _Reader(Scanner):
         tags = tuple(each.strip() for each in local[key].split(","))
         for tag in tags:
             if not _TAG.fullmatch(tag) or len(tag) > MAX_NAME_CHARS:
-                self.refuse(f"{_shown(tag)} is no name of a tag", 0)
+                self.refuse(f"{_shown(tag)} is not the name of a tag", 0)
         return tags
 
     def key_of(self, local: Mapping[str, str]) -> str:
         """Return the name under which a count is returned; "" if none is given."""
         key = local.get("key", "")
         if len(key) > MAX_NAME_CHARS:
-            self.refuse(f"a key has at most {MAX_NAME_CHARS} characters", 0)
+            self.refuse(f"a key may have at most {MAX_NAME_CHARS} characters", 0)
         return key
 
     def _read_parser_clause(self) -> Node:
@@ -418,7 +418,7 @@ class _Reader(Scanner):
         self, parser: Literal["terms", "term", "prefix"], local: Mapping[str, str], value: str, start: int
     ) -> ExactTerms:
         if not local.get("f"):
-            self.refuse(f"{{!{parser}}} names no field: f=…", start)
+            self.refuse(f"{{!{parser}}} needs a field: f=…", start)
         name = plain_field(local["f"], start)
         self.fields.setdefault(name, start)
         if name in REWRITTEN:
@@ -433,7 +433,7 @@ class _Reader(Scanner):
     def _function_range(self, local: Mapping[str, str], value: str, start: int) -> FunctionRange:
         name = value.strip()
         if not _PLAIN_FIELD.fullmatch(name):
-            self.refuse(f"{{!frange}} compares a field, and {_shown(name)} is none", start)
+            self.refuse(f"{{!frange}} compares a field, and {_shown(name)} is not one", start)
         name = plain_field(name, start)
         if name in REWRITTEN:
             self.refuse(f"{{!frange}} is not available for {name}", start)
@@ -444,11 +444,11 @@ class _Reader(Scanner):
             if key in local:
                 number = _SIGNED.fullmatch(local[key].strip())
                 if number is None:
-                    self.refuse(f"{key} of {{!frange}} is a number, as in l=0", start)
+                    self.refuse(f"{key} of {{!frange}} must be a number, as in l=0", start)
                 bounds[key] = decimal(number[1], number[2], number[3] or "")
         includes = {}
         for key in ("incl", "incu"):
             if local.get(key, "true") not in ("true", "false"):
-                self.refuse(f"{key} of {{!frange}} is true or false", start)
+                self.refuse(f"{key} of {{!frange}} must be true or false", start)
             includes[key] = local.get(key, "true") == "true"
         return FunctionRange(name, bounds["l"], bounds["u"], includes["incl"], includes["incu"])

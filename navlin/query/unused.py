@@ -34,7 +34,9 @@ MOST_PLACES: Final = 1_000
 """Maximum number of places outside a table's own directory in which the table's partitions are looked for."""
 MOST_VIEWS: Final = 100
 """Maximum number of views that are followed from one table, including views of views."""
-_UNNAMED: Final = f"a statement names it, or a view of it, whose record does not say what it reads {ACCEPTED}"
+_UNNAMED: Final = (
+    f"a statement mentions it or a view of it, but the record does not say what it reads {ACCEPTED}"
+)
 _TABLES: Final = EntityFilter(("TABLE",), deleted=False)
 _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
 
@@ -107,12 +109,12 @@ class TableJudge:
                 reason = "an operation that reads it was recorded since"
                 yield Judged(table, Verdict.USED, (reason,), last_read_ms=found.newest_ms)
             elif purged.ms >= since_ms:
-                reason = "it was read since, as a purge noted"
+                reason = "it was read since, as a purge recorded"
                 yield Judged(
                     table, Verdict.USED, (reason,), last_read_ms=purged.ms, last_reader=purged.principal
                 )
             elif purged.below_ms >= since_ms:
-                reason = "something below its directories that is gone was read since, as a purge noted"
+                reason = "something since removed from its directories was read, as a purge recorded"
                 yield Judged(table, Verdict.USED, (reason,), last_read_ms=purged.below_ms)
             else:
                 quiet.append((table, found, purged))
@@ -161,13 +163,11 @@ class TableJudge:
                 )
                 continue
             if below.read_ms >= self.question.since_ms:
-                reason = "the access time of a file of it is later than its writing"
+                reason = "one of its files was accessed after it was written"
                 yield Judged(table, Verdict.USED, (reason,), at, size, below.read_ms)
                 continue
             if accessed := self._accessed(at, contents):
-                reason = (
-                    "as the last whole image has it, a file of it was accessed since, and none was written"
-                )
+                reason = "according to the last whole image, one of its files was accessed since, and none was written"
                 yield Judged(table, Verdict.USED, (reason,), at, size, accessed)
                 continue
             unknown = [
@@ -178,8 +178,12 @@ class TableJudge:
                     if table.id in renamed
                     else ()
                 ),
-                *(["its partitions lie in more places than are looked at"] if table.id in scattered else ()),
-                *(["it has more views than are looked at"] if len(above[table.id]) >= MOST_VIEWS else ()),
+                *(
+                    ["its partitions lie in more places than navlin examines"]
+                    if table.id in scattered
+                    else ()
+                ),
+                *(["it has more views than navlin examines"] if len(above[table.id]) >= MOST_VIEWS else ()),
                 *([_UNNAMED] if not unnamed.isdisjoint(names[table.id]) else ()),
                 *([f"other tables lie there too: {', '.join(others)}"] if others else ()),
             ]
@@ -235,17 +239,17 @@ class TableJudge:
     ) -> Iterator[str]:
         """Yield the reasons why it is unknown whether this table was read."""
         if not table.born_ms:
-            yield "it is not known since when it is there"
+            yield "its time of creation is unknown"
         elif table.born_ms >= self.question.since_ms:
-            yield f"it is there, or in the index, only since {solr_date(table.born_ms)}"
+            yield f"it exists, or is in the index, only since {solr_date(table.born_ms)}"
         if any(not each.last_ms for each in ran):
-            yield "an operation reads it, and it is not known when that ran"
+            yield "an operation reads it, and the time of its last execution is unknown"
         if found.cut:
-            yield "more operations read it than are looked at"
+            yield "more operations read it than navlin examines"
         if table.granted:
-            yield "no metastore that is read has it"
+            yield "it is in no metastore that navlin reads"
         if not places:
-            yield "it is not known where it lies"
+            yield "its location is unknown"
         for place in places:
             if place.since_ms >= self.question.since_ms:
                 yield f"it is known to lie at {place.path} only since {solr_date(place.since_ms)}"

@@ -64,7 +64,7 @@ def since_images(solr: Solr, question: Question) -> Watched:
     times = [each.as_of_ms for each in known.accesses.values() if _usable(each.as_of_ms, question)]
     if not times:
         return replace(
-            known, reasons=("of no file system a whole image of the last days was read", *known.reasons)
+            known, reasons=("no whole image of a file system was read in the last days", *known.reasons)
         )
     return watched(
         solr, min(times), question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
@@ -89,11 +89,11 @@ class _Images:
         """Return why the image of a file system does not show reads; "" if it does."""
         accesses = self.watched.accesses.get(source_id)
         if accesses is None:
-            return "no source that is configured reads the files there"
+            return "no configured source reads the files there"
         if not accesses.as_of_ms:
             return "no whole image with access times was read"
         if not _usable(accesses.as_of_ms, self.question):
-            return f"the last whole image is of {solr_date(accesses.as_of_ms)}"
+            return f"the last whole image is from {solr_date(accesses.as_of_ms)}"
         if not accesses.kept_since(self.question.since_ms):
             return "the last whole image does not show that access times were kept in every week of that time"
         return ""
@@ -108,21 +108,21 @@ class _Images:
         if content is None:
             return Verdict.UNKNOWN, "the last whole image has nothing there"
         if not content.files:
-            return Verdict.UNKNOWN, "it holds no file, so no access time would show a read"
+            return Verdict.UNKNOWN, "it has no files, so no access time could show a read"
         since_ms = self.question.since_ms
         if content.accessed_ms >= since_ms > content.modified_ms:
-            return Verdict.USED, "a file of it was accessed since, and none was written"
+            return Verdict.USED, "one of its files was accessed since, and none was written"
         if content.modified_ms >= self.before_ms:
             return (
                 Verdict.UNKNOWN,
-                "it was written since: of what was just written no access time shows a read",
+                "it was written since: the access times of new files do not show reads",
             )
         if not content.accessed_ms:
-            return Verdict.UNKNOWN, "of some of its files no access time is kept"
+            return Verdict.UNKNOWN, "some of its files have no access time"
         if content.accessed_ms >= self.before_ms:
             return (
                 Verdict.UNKNOWN,
-                "it was accessed in the day before, and access times are not kept to the hour",
+                "it was accessed in the day before that time, and access times are not exact to the hour",
             )
         return Verdict.UNUSED, ""
 
@@ -134,7 +134,7 @@ class _Images:
 
     def evidence(self, place: Place) -> tuple[str, ...]:
         image = solr_date(self.watched.image_ms(place.source_id))
-        since = f"the last whole image, of {image}, has no access of it and no writing since then"
+        since = f"the last whole image, of {image}, shows no access to it and no write since then"
         return (since, *self.watched.evidence)
 
 
@@ -166,9 +166,9 @@ def _read(
     times += [(each.newest_ms, each.principal) for each in ran]
     if not judge.running.isdisjoint(of.operations):
         times.append((judge.question.now_ms, ""))
-    doubt = "more operations read it than are looked at" if of.cut else ""
+    doubt = "more operations read it than navlin examines" if of.cut else ""
     if any(not each.last_ms for each in ran):
-        doubt = "an operation reads it, and it is not known when that ran"
+        doubt = "an operation reads it, and the time of its last execution is unknown"
     return _Read(*max(times), doubt)
 
 
@@ -220,7 +220,7 @@ def _of_tables(
     for each in partitions:
         place, table = places.get(each.id), tables[each.parent_id]
         if place is None:
-            yield Judged(each, Verdict.UNKNOWN, ("it is not known where it lies",))
+            yield Judged(each, Verdict.UNKNOWN, ("its location is unknown",))
             continue
         content = contents.get(place)
         verdict, reason = images.judge(place, content)

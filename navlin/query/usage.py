@@ -100,7 +100,7 @@ class Usage:
         for each in self.every:
             yield {**each.to_json(), "does": each.does}
         if self.cut:
-            yield {"truncated": "more operations or executions than are looked at"}
+            yield {"truncated": "more operations or executions than navlin examines"}
 
 
 def usage(solr: Solr, entity: StoredEntity, now_ms: int, *, days: int, limit: int, offset: int) -> Usage:

@@ -86,7 +86,7 @@ def count_values(
         raise QueryError(f"count by one to {MOST_LEVELS} fields")
     if not 1 <= values <= MOST_VALUES or (values + 1) ** len(names) > MOST_BUCKETS:
         most = min(MOST_VALUES, int(MOST_BUCKETS ** (1 / len(names))) - 1)
-        raise QueryError(f"by {len(names)} fields, from 1 to {most:,} values of each are shown")
+        raise QueryError(f"values must be from 1 to {most:,} with {len(names)} fields")
     levels = [_level(solr, name) for name in names]
     read = parse_beside(None, filters)
     understood = meant(solr, query, read)
@@ -122,7 +122,7 @@ def _level(solr: Solr, text: str) -> Level:
             raise QueryError(f"dates are counted by {', '.join(UNITS)}, as in {name}:month")
     elif level.field in _NUMBERS or level.field.startswith(("cpl_", "cpd_")):
         if not _WIDTH.fullmatch(level.step):
-            raise QueryError(f"numbers are counted in ranges of a whole number, as in {name}:1000000")
+            raise QueryError(f"the width of ranges must be a whole number, as in {name}:1000000")
     else:
         raise QueryError(f"{name} has neither dates nor numbers: count it by its values")
     return level

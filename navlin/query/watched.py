@@ -59,7 +59,7 @@ class Watched:
 
     def unread(self, source_id: str) -> str:
         """Return why a place on a file system is not watched; "" if it is."""
-        return self.file_systems.get(source_id, "no source that is configured reads the files there")
+        return self.file_systems.get(source_id, "no configured source reads the files there")
 
     def to_json(self) -> dict[str, Any]:
         """JSON keys: reasons (why reads are unknown for all tables), evidence (the basis of a verdict)."""
@@ -84,10 +84,10 @@ def watched(
         for each in engines
         if each.since_ms
     ]
-    evidence += [f"by the word of who asks, nothing of {each} reads here" for each in sorted(absent)]
+    evidence += [f"as vouched, {each} reads nothing here" for each in sorted(absent)]
     if despite_gaps:
-        evidence.append("by the word of who asks, what navlin could not read was no read of it")
-    evidence.append("a read past these engines shows in access times alone, which prove none")
+        evidence.append("as vouched, the gaps in coverage hide no read of it")
+    evidence.append("reads that bypass these engines show only in access times, which cannot rule them out")
     file_systems = {
         each.reading.source.id: _of_files(each) for each in sources if each.reading.source.type == HDFS
     }
@@ -112,7 +112,8 @@ def _tells_of_reads(each: Followed, absent: Collection[str]) -> bool:
 def _lost(before_ms: int, since_ms: int) -> Iterator[str]:
     if since_ms < before_ms:
         yield (
-            f"executions before {solr_date(before_ms)} were purged or forgotten, and left no last read: ask for fewer days"
+            f"executions before {solr_date(before_ms)} were purged or forgotten without a record of last reads:"
+            " ask for fewer days"
         )
 
 
@@ -120,7 +121,7 @@ def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[st
     for kind in ENGINES:
         of_kind = [each for each in engines if each.reading.source.type == kind]
         if not any(each.since_ms for each in of_kind) and kind not in absent:
-            yield f"no source records what {kind} reads (unless you vouch that nothing of it reads here)"
+            yield f"no source records what {kind} reads (unless you vouch that it reads nothing here)"
         for each in of_kind:
             name = each.reading.source.name
             if each.since_ms > since_ms:
@@ -155,21 +156,21 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
         are = agreeing(count, "is", "are")
-        yield f"{counted(count, 'operation')} of that time {are} known incompletely, and may have read it {ACCEPTED}"
+        yield f"{counted(count, 'operation')} of that time {are} incomplete, and may have read it {ACCEPTED}"
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
         are = agreeing(views, "is", "are")
-        yield f"{counted(views, 'view')} {are} made of what is not known, and may read it {ACCEPTED}"
+        yield f"{counted(views, 'view')} {are} not fully parsed, and may read it {ACCEPTED}"
     for each in engines:
         if each.incomplete_ms >= since_ms:
             yield (
-                f"{each.reading.source.name} had operations that were known incompletely, the last purged one of"
+                f"{each.reading.source.name} had incomplete operations, the last purged one of"
                 f" {solr_date(each.incomplete_ms)}, which may have read it {ACCEPTED}"
             )
         if each.rejects:
-            yield f"{counted(each.rejects, 'record')} of {each.reading.source.name} would not read {ACCEPTED}"
+            yield f"{counted(each.rejects, 'record')} of {each.reading.source.name} could not be read {ACCEPTED}"
         elif each.rejected_ms >= since_ms:
             yield (
-                f"records of {each.reading.source.name} would not read, the last purged one of"
+                f"records of {each.reading.source.name} could not be read, the last purged one of"
                 f" {solr_date(each.rejected_ms)} {ACCEPTED}"
             )
         if each.held_back:
@@ -180,11 +181,7 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
         # A source that has recorded nothing at all may be new, with nothing to read yet.
         if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
-            silent = (
-                f"in {weeks} weeks, the first from {first} on"
-                if weeks > 1
-                else f"in the week from {first} on"
-            )
+            silent = f"in {weeks} weeks, the first from {first}" if weeks > 1 else f"in the week from {first}"
             yield f"{each.reading.source.name} recorded no execution {silent} {ACCEPTED}"
 
 
@@ -197,9 +194,9 @@ def _of_files(each: Followed) -> str:
     if each.entries == "directories":
         return 'its files are not read (entries = "directories")'
     if not each.entries:
-        return "how its files are read is not known before its next complete reading"
+        return "its coverage of files is unknown until its next complete reading"
     if reading.status == Status.FAILED:
         return f"{reading.source.name} cannot be read: {reading.error}"
     if reading.held:
-        return f"a loss of {reading.source.name} is held: {reading.held}"
+        return f"deletions of {reading.source.name} are held: {reading.held}"
     return ""

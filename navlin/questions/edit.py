@@ -47,7 +47,7 @@ def _ask(asked: Asked) -> Done:
 
     given: Parameters = asked.parameters
     if bool(given.entity) == bool(given.query):
-        raise Refusal("name one entity, or give a query")
+        raise Refusal("give either an entity or a query")
     options = Options(
         given.tag, given.remove_tag, given.name, given.description, given.property, given.managed
     )
@@ -59,7 +59,9 @@ def _ask(asked: Asked) -> Done:
     with explained(parsed, MOST_S):
         count = count_matching(asked.solr, wanted)
     if count > MOST and not asked.here:
-        raise Refusal(f"more than {MOST:,} entities match: on the server's own machine any number may")
+        raise Refusal(
+            f"more than {MOST:,} entities match: narrow the query; on the server's own machine there is no limit"
+        )
     return edit_each(
         asked.solr,
         matching(asked.solr, wanted),

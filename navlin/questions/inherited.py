@@ -65,7 +65,7 @@ def _views(word: str, origins: Iterator[Origin]) -> Iterator[RenderableType]:
     for origin in origins:
         yield inherited_view(origin)
     if origin is None:
-        yield Text(f"nothing bears {word}")
+        yield Text(f"no entity has {word}")
 
 
 QUESTION = Question(

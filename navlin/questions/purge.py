@@ -18,7 +18,7 @@ class Parameters:
         datetime,
         "What was deleted or executed before this date goes: 2026-01-01, or with a time and a zone. Without a zone: UTC; on"
         " a command line the machine's zone.",
-        Typed("DATE", here_zone=True, past="everything executed so far would go"),
+        Typed("DATE", here_zone=True, past="everything executed so far would be removed"),
     ]
     accept: Annotated[
         int, "Let a held purge of so many candidates through.", range(1 << 53), Typed("NUMBER")

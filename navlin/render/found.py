@@ -27,7 +27,7 @@ def search_view(answer: SearchAnswer) -> RenderableType:
     first, last = answer.offset + 1, answer.offset + len(answer.documents)
     counted = f"{first} to {last} of {answer.total}"
     if answer.truncated:
-        counted += f"; --offset {last} goes on"
+        counted += f"; continue with --offset {last}"
     facets = [_facet_line(name, counts) for name, counts in answer.facets.items()]
     return Group(table, Text(counted), *folded_lines(answer.folded), *facets)
 

@@ -39,7 +39,7 @@ def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:
     for each in page.results:
         _add(table, each.title, each.source, "; ".join(each.reasons))
         table.add_row(Text(each.operation.id, style="dim"))
-    return _whole(page, table, "nothing is missing of any operation")
+    return _whole(page, table, "no incomplete operations")
 
 
 def rejects_view(page: Page[Rejected]) -> RenderableType:
@@ -47,7 +47,7 @@ def rejects_view(page: Page[Rejected]) -> RenderableType:
     table = plain_table("Source", "Where", "Why", "Times", "Seen last")
     for each in page.results:
         _add(table, each.source, each.where, each.reason, f"{each.count:,}", moment(each.seen_ms))
-    return _whole(page, table, "everything read")
+    return _whole(page, table, "no rejects")
 
 
 def runs_view(page: Page[RunRecord]) -> RenderableType:
@@ -93,7 +93,7 @@ def purges_view(purges: Purges) -> RenderableType:
         _add(table, moment(each.started_ms), each.state.value, moment(each.before_ms), each.asked_by, what)
     if purges.open and not purges.listed.total:
         return table
-    return _whole(purges.listed, table, "nothing was ever purged")
+    return _whole(purges.listed, table, "nothing has been purged yet")
 
 
 def usage_view(usage: Usage) -> RenderableType:
@@ -102,7 +102,7 @@ def usage_view(usage: Usage) -> RenderableType:
     for each in usage.listed.results:
         user = each.user or "not known"
         _add(table, user, each.title, each.does, f"{each.executions:,}", moment(each.last_ms))
-    cut = [Text("There are more operations or executions than are looked at.")] if usage.cut else []
+    cut = [Text("There are more operations or executions than navlin examines.")] if usage.cut else []
     reads, writes = counted(usage.reads, "execution"), counted(usage.writes, "execution")
     sums = f"since {moment(usage.since_ms)}: {reads} read it, {writes} wrote it"
     return Group(_whole(usage.listed, table, "no execution in that time is known"), Text(sums), *cut)
@@ -117,5 +117,5 @@ def _whole(page: Page[Any], table: Table, nothing: str) -> RenderableType:
     if not results:
         return Text(nothing if not page.total else f"{page.total:,} in all, none on this page")
     last = page.offset + len(results)
-    more = f"; --offset {last} goes on" if page.truncated else ""
+    more = f"; continue with --offset {last}" if page.truncated else ""
     return Group(table, Text(f"{page.offset + 1:,} to {last:,} of {page.total:,}{more}"))

@@ -57,13 +57,11 @@ def _parts(status: Json) -> Iterator[RenderableType]:
         yield Text(clean(_export(export, now_ms)), style="red" if export["failing"] else "")
     if purge := status["purge"]:
         ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
-        yield Text(clean(f"the daily purge of {ago} ago did not end: {purge['reason']}"), style="red")
+        yield Text(clean(f"the daily purge of {ago} ago did not finish: {purge['reason']}"), style="red")
     elif at_ms := status["last_purge_ms"]:
         yield Text(f"last daily purge: {span(max(0, now_ms - at_ms) / 1000)} ago")
     for left in status["left"]:
-        yield Text(
-            f"{left['name']}: not configured any more; `navlin forget {left['name']}` flags what it left"
-        )
+        yield Text(f"{left['name']}: no longer configured; `navlin forget {left['name']}` flags what it left")
     for title, key, counted, words in _COUNTED:
         if status[key]:
             counts = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -86,7 +84,7 @@ def _daemon(status: Json) -> Iterator[RenderableType]:
         if jump_ms := daemon["clock_jump_ms"]:
             yield Text(
                 f"this machine's clock jumped by {span(abs(jump_ms) / 1000)}: sources without a clock of their own are not"
-                " pulled; if it is right now: systemctl reload navlin"
+                " pulled; if the clock is right now: systemctl reload navlin"
             )
     if status["web_addresses"]:
         yield Text(f"over HTTP: {', '.join(status['web_addresses'])}")
@@ -132,7 +130,7 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
         yield f"lease: {source['holder']}"
     if source["held"]:
         accept = f"navlin extract {source['name']} --accept-loss '{source['held']}'"
-        yield f"held: a run would have flagged too much deleted; if that is right: {accept}"
+        yield f"held: a run would have flagged too many entities deleted; to accept that: {accept}"
     if last is not None:
         if last["note"]:
             yield f"note: {last['note']}"

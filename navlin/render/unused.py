@@ -56,5 +56,5 @@ def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> Re
             reasons.add_row(f"{count:,}", clean(reason))
         parts.append(reasons)
     if totals.reasons or known.reasons:
-        parts.extend((Text(), Text("--without-engine and --despite-gaps vouch", style="dim")))
+        parts.extend((Text(), Text("vouch with --without-engine or --despite-gaps", style="dim")))
     return Group(*parts)

@@ -15,7 +15,7 @@ from navlin.render.found import folded_lines
 from navlin.render.text import clean
 
 NO_VALUE = "(none)"
-_INEXACT = "The index has several shards: a value that is rare on each of them may be missing among these."
+_INEXACT = "The index has several shards: a value that is rare on each of them may be missing here."
 
 
 def value_counts_view(answer: ValueCounts) -> RenderableType:

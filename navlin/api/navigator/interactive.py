@@ -42,7 +42,7 @@ class SuggestParameters:
 def _find(asked: Asked) -> dict[str, Any]:
     given: Parameters = asked.parameters
     if given.facetRanges:
-        raise Problem(400, f"facetRanges are not counted here: {COUNT} counts by ranges")
+        raise Problem(400, f"facetRanges is not supported here: {COUNT} counts by ranges")
     began = time.monotonic()
     filters = [each for each in given.filterQueries if each.strip()]
     if given.firstClassEntitiesOnly:

@@ -64,7 +64,7 @@ def _walked(solr: Solr, starts: Iterable[str], options: Options) -> Iterator[ans
 def _columns(asked: Asked) -> dict[str, Any]:
     given: Parameters = asked.parameters
     if len(given.entityIds) > MOST_STARTS:
-        raise Problem(400, f"a diagram begins at {MOST_STARTS} entities at most")
+        raise Problem(400, f"a diagram may start at {MOST_STARTS} entities at most")
     options = Options(
         depth=max(1, given.length), operations=True, control_flow=True, deleted=not given.mergeDeletedEntities
     )
@@ -112,7 +112,7 @@ def _named_only(node: answer.Node) -> dict[str, Any]:
 def _export(asked: Asked) -> Iterator[bytes]:
     given: ExportParameters = asked.parameters
     if len(given.ids) > MOST_STARTS:
-        raise Problem(400, f"an export begins at {MOST_STARTS} entities at most")
+        raise Problem(400, f"an export may start at {MOST_STARTS} entities at most")
     depth = given.length if given.length > 0 else None
     upstream = given.direction is ExportDirection.UPSTREAM
     options = Options(

@@ -24,7 +24,7 @@ def _plugin(asked: Asked) -> dict[str, Any]:
         raise Problem(400, "the body must be an object with entities and relations")
     lists = [[] if given.get(key) is None else given[key] for key in ("entities", "relations")]
     if not all(isinstance(each, list) and len(each) <= MOST for each in lists):
-        raise Problem(400, f"entities and relations are lists of at most {MOST:,} objects")
+        raise Problem(400, f"entities and relations must be lists of at most {MOST:,} objects")
     try:
         entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
     except BadValue as error:

@@ -19,7 +19,7 @@ class Parameters:
 def _fields(asked: Asked) -> list[dict[str, str]]:
     resource = asked.parameters.resource
     if resource not in ("entities", "relations"):
-        raise Problem(404, "there are fields of entities and of relations")
+        raise Problem(404, "there is no such resource: choose entities or relations")
     names = field_names()
     if resource == "entities":
         names = [name for name in names if name not in RELATION_ONLY]

@@ -20,7 +20,7 @@ from navlin.query.scanner import QueryError
 from navlin.query.select import CORES, select_pieces
 from navlin.questions.declare.shared import Nothing
 
-OFF = "Solr is not answered here: an administrator can enable it by solr_passthrough = true in [web]"
+OFF = "requests to Solr are disabled here: an administrator can enable them with solr_passthrough = true in [web]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _cores(asked: Asked) -> dict[str, Any]:
     _allowed(asked)
     given = dict(asked.body)
     if given.get("action", "STATUS").upper() != "STATUS" or given.get("wt", "json") != "json":
-        raise Problem(400, "of the administration of cores there is action=STATUS with wt=json")
+        raise Problem(400, "only action=STATUS with wt=json is available here")
     if unknown := given.keys() - {"action", "wt", "core", "indent", "indexInfo"}:
         raise Problem(400, f"the parameter {min(unknown)[:60]!r} is not available here")
     wanted = given.get("core")

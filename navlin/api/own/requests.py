@@ -17,7 +17,7 @@ ACCEPTED = 202
 def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Submit a job, and return it in the form of ``/requests/{id}``. Raises `Problem` if no daemon runs."""
     if not asked.service.daemon_runs():
-        raise Problem(503, "navlin serve does not run here, and nothing else extracts, links or purges")
+        raise Problem(503, "navlin serve is not running here: start it to extract, link or purge")
     now_ms = asked.service.now_ms()
     return _shown(leave_request(asked.solr, job, arguments, asked.user.name, now_ms))
 
@@ -31,7 +31,7 @@ def request_of(asked: Asked) -> Request:
     """Return the submitted job with the given id. Raises `Problem` if the id is unknown."""
     found = read_request(asked.solr, asked.parameters.id)
     if found is None:
-        raise Problem(404, "there is no such request: those that were answered are kept for a day")
+        raise Problem(404, "there is no such request: finished requests are kept for a day")
     return found
 
 

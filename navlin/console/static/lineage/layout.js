@@ -44,7 +44,7 @@ export function warmUp() {
 
 /** Where Graphviz puts everything, as its JSON has it. */
 export function layOut(dot) {
-  if (running) stopped(new Cancelled("a newer layout was asked for"));
+  if (running) stopped(new Cancelled("a newer layout was requested"));
   worker ??= started();
   number += 1;
   return new Promise((resolve, reject) => {

@@ -74,10 +74,10 @@ export function showSummary(page, graph, shown, acts) {
 
 const WORDS = {
   executions: "only the latest executions are shown. ",
-  columns: "as many columns are shown as may be.",
-  walked: "as many nodes were looked at as may be.",
-  depth: "there is more beyond the depth.",
-  nodes: "as many nodes are shown as may be.",
+  columns: "the limit of shown columns is reached.",
+  walked: "the limit of the search is reached.",
+  depth: "there is more beyond the requested depth.",
+  nodes: "the limit of shown nodes is reached.",
   fan_out: "it has more relations than are followed.",
 };
 
