@@ -79,7 +79,7 @@ def test_unused_tables_are_counted_by_verdict_as_in_the_api(console: ConsoleEsta
     assert answered["totals"]["unused"] == {"tables": 1, "sizeBytes": 3 << 30}
     assert cells(found, "owners")[1] == ["ann", "sales", "1", "3.2 GB"]
     assert cells(found, "listed")[1][:3] == ["sales.abandoned", "3.2 GB", "none"]
-    assert "nothing of HIVE reads here" in found.by_id["evidence"]
+    assert "HIVE reads nothing here" in found.by_id["evidence"]
     assert "its location is unknown" in found.by_id["reasons"]
     assert "cut" not in found.by_id
     [csv] = [each for each in found.links() if "csv=true" in each]
