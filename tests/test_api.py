@@ -150,7 +150,7 @@ def test_a_trailing_slash_and_a_stripped_prefix_are_the_same_address(web: Web) -
     ("path", "parameters", "status", "words"),
     [
         ("/search", {}, 400, "give either query or saved"),
-        ("/search", {"query": "x", "saved": "y"}, 400, "one of the two"),
+        ("/search", {"query": "x", "saved": "y"}, 400, "give either query or saved"),
         ("/search", {"saved": "nothing of that name"}, 404, "there is no saved search"),
         ("/search", {"query": "x", "limit": "many"}, 400, "limit must be a whole number"),
         ("/search", {"query": "x", "limit": "-1"}, 400, "limit must be from 0 to 500,000"),
@@ -193,11 +193,11 @@ def test_an_ambiguous_name_returns_all_candidates(web: Web, world: World) -> Non
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"{", "is no JSON"),
+        (b"{", "is not valid JSON"),
         (b"[]", "must be a JSON object"),
         (b'{"every": true}', "there is no parameter every"),
         (b'{"all": "yes"}', "all must be true or false"),
-        (b"\xff", "is no JSON"),
+        (b"\xff", "is not valid JSON"),
         (b"[" * 50_000, ""),
     ],
     ids=("cut", "a list", "unknown", "of another type", "no text", "deep"),

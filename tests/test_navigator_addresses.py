@@ -111,11 +111,11 @@ REFUSED = [
     Row("GET", f"{V}/models/namespaces/nothing", 204),
     Row("GET", f"{V}/models/namespaces/nothing/properties", 404, words="no namespace nothing"),
     Row("POST", f"{V}/maintenance/purge", 503, {}, "chief", "navlin serve is not running"),
-    Row("GET", "/solr/nav_elements/select?q=*:*", 403, words="enable it"),
-    Row("POST", "/solr/nav_relations/select", 403, words="enable it"),
-    Row("GET", "/solr/nav_elements/schema", 403, words="enable it"),
-    Row("GET", "/solr/admin/cores?action=STATUS&wt=json", 403, words="enable it"),
-    Row("GET", "/debug/devMode?mode=true", 403, words="enable it"),
+    Row("GET", "/solr/nav_elements/select?q=*:*", 403, words="enable them"),
+    Row("POST", "/solr/nav_relations/select", 403, words="enable them"),
+    Row("GET", "/solr/nav_elements/schema", 403, words="enable them"),
+    Row("GET", "/solr/admin/cores?action=STATUS&wt=json", 403, words="enable them"),
+    Row("GET", "/debug/devMode?mode=true", 403, words="enable them"),
 ]
 ELSEWHERE = [
     Row("GET", f"{V}/audits?query=service%3D%3Dsentry&startTime=0&limit=1", 404, words="no audits here"),

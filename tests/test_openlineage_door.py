@@ -120,8 +120,8 @@ NAMELESS: Json = {**COMPLETE, "job": {"namespace": "prod"}}
 @pytest.mark.parametrize(
     ("body", "encoding", "status", "words"),
     [
-        (b"no JSON", "", 400, "no JSON"),
-        (b"", "", 400, "no JSON"),
+        (b"no JSON", "", 400, "not valid JSON"),
+        (b"", "", 400, "not valid JSON"),
         (b"7", "", 400, "is not a JSON object"),
         (b"{}", "", 400, "has no eventTime"),
         (json.dumps(NAMELESS).encode(), "", 400, "does not name a job"),
