@@ -221,6 +221,7 @@ def test_a_column_shows_its_source_columns_expression_and_inherited_tags(
     [_, source] = column.tables["sources"]
     assert [" ".join(each.split()) for each in source] == [
         "shop.facts.amount",
+        "data",
         "nightly revenue → shop.revenue",
         "sum(facts.amount)",
         "yes",
