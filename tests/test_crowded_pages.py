@@ -240,14 +240,15 @@ def test_a_column_shows_its_source_columns_expression_and_inherited_tags(
     )
 
 
-def test_details_lineage_impact_and_evidence_have_the_same_tabs(
-    crowded: CrowdedEstate, viewer: Browser
-) -> None:
+TABS = ("details", "lineage", "impact", "evidence", "usage")
+
+
+def test_the_pages_of_one_entity_have_the_same_tabs(crowded: CrowdedEstate, viewer: Browser) -> None:
     orders = crowded.keys["orders"].identity
-    wanted = [f"/navlin/{each}?entity={orders}" for each in ("details", "lineage", "impact", "evidence")]
-    for path in ("/details", "/lineage", "/impact", "/evidence"):
-        links = page(viewer, path, entity=orders).links()
-        assert [each for each in links if each in wanted][:4] == wanted, path
+    wanted = [f"/navlin/{each}?entity={orders}" for each in TABS]
+    for tab in TABS:
+        links = page(viewer, f"/{tab}", entity=orders).links()
+        assert [each for each in links if each in wanted][: len(TABS)] == wanted, tab
 
 
 def test_every_entity_named_by_evidence_is_linked_except_in_a_file(
