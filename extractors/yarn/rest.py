@@ -24,7 +24,9 @@ from navlin.model.raw_names import shown, texts_by
 Parameters = Mapping[str, str | int]
 
 REDIRECTS: Final = 4
+"""Maximum number of requests for one response, including the first."""
 MOST_BYTES: Final = 128 << 20
+"""Maximum size of a response. A larger one raises `RestUnavailable`, like a response that does not arrive."""
 MOST_VALUES: Final = 5_000_000
 """Maximum number of values in a response, because even a short JSON value takes some 70 bytes of memory."""
 _REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
@@ -50,9 +52,9 @@ class Refused(RestError):
 
 @dataclass(frozen=True, slots=True)
 class RestAddress:
-    """Address of a service and settings for requests to it. ``urls`` are its instances, tried in order; ``setting`` is
-    the name of the setting that contains them. ``user`` is for services with simple authentication that require a user
-    name.
+    """Address of a service and settings for requests to it. ``urls`` are its instances. The next instance is tried only
+    if one raises `RestUnavailable`; any other error ends the request. ``setting`` is the name of the setting that
+    contains them. ``user`` is for services with simple authentication that require a user name.
     """
 
     name: str

@@ -2,7 +2,7 @@
 export.
 
 The position is stored in the index, under the name of the export. After an interruption the next export continues from
-that position.
+that position, unless everything is to be sent again, or the target takes everything as one document.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def follow(
 ) -> Exported:
     """Send the changes since the last export. Send everything the first time, with ``full``, if ``question`` differs
     from that of the last export, or if the index no longer has the changes since the last export. Raises the errors of
-    `send`, `Leased` if another process runs this export, and `LeaseLost` if another process has continued it."""
+    `send`, `Leased` if another process runs this export, and `LeaseLost` if another process has continued it.
+
+    The result counts the refusals of this call only. The stored position counts all since the last full transfer, even
+    of records that were accepted later."""
     with lease(solr, export_identity(name)) as held:
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
