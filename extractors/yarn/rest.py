@@ -20,6 +20,7 @@ from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
 from navlin.model.raw_names import shown, texts_by
+from navlin.urls import server_url
 
 Parameters = Mapping[str, str | int]
 
@@ -237,12 +238,8 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 
 def wrong_url(url: str, example: str) -> str:
     """Return the reason why a setting is not the URL of a service; "" if it is one."""
-    parts = urlsplit(url)
-    try:
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fine = False
-    if not fine or parts.query or parts.username:
+    parts = server_url(url)
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.username:
         return f"{url!r} is not an address: write {example}"
     return ""
 
