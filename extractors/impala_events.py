@@ -57,7 +57,7 @@ from extractors.lineage.statement_records import (
 )
 from extractors.lineage.statements import Effect, Kind, created_table, kind_named, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
-from navlin.model.keys import is_location
+from navlin.model.keys import is_location, wrong_default_fs
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import without_credentials
 from navlin.model.source import HIVE, IMPALA, Estate, Source
@@ -90,6 +90,9 @@ class ImpalaEvents(LineLogs):
     metastore: str = ""
     default_fs: str = ""
     max_line_bytes: int = MAX_LINE_BYTES
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from wrong_default_fs(self.default_fs)
 
     def read(self, split: Split) -> Iterator[Record]:
         catalog = Catalog(self.estate.serving(HIVE, self.metastore))

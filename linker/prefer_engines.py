@@ -2,8 +2,9 @@
 
 Spark with OpenLineage's agent reports each SQL execution twice: in the event log, and through the agent. Two records
 describe the same execution if the application and the start time, or the application and the end time, are equal to
-the millisecond, because the agent takes both times from the log's events. A report of an execution that ran within a
-recorded one is also a duplicate, because the event log counts that execution as part of the recorded one.
+the millisecond, because the agent takes both times from the log's events. A report of an SQL execution that ran within
+a recorded one, by start and end, is also a duplicate, because the event log counts that execution as part of the
+recorded one.
 
 The engine's record takes precedence. The reported execution is flagged deleted, and so is the reported operation, with
 its sub-operations and flows, once all of its executions are flagged. The report is kept if it names outputs and the

@@ -145,6 +145,49 @@ def test_an_incomplete_yarn_configuration_is_refused_by_every_command(
     )
 
 
+def source(extractor: str, settings: str) -> str:
+    return f'[[source]]\nname = "one"\nextractor = "{extractor}"\n{settings}\n'
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ('[solr]\nurl = "http://[::1"\n', "url", "http://[::1"),
+        ('[solr]\nurl = "http://h:99999/solr"\n', "url", "http://h:99999/solr"),
+        ('[ldap]\nurls = ["ldaps://[::1"]\n', "urls", "ldaps://[::1"),
+        ('[[export]]\nname = "one"\ntarget = "atlas"\nurl = "http://[::1"\n', "url", "http://[::1"),
+        (source("yarn", 'urls = ["http://[::1"]'), "urls", "http://[::1"),
+        (
+            source("yarn", 'urls = ["http://rm:8088"]\nhistory_urls = ["http://[::1"]'),
+            "history_urls",
+            "http://[::1",
+        ),
+        (
+            source("yarn", 'urls = ["http://rm:8088"]\ndefault_fs = "hdfs://[::1"'),
+            "default_fs",
+            "hdfs://[::1",
+        ),
+        (source("hms", 'uris = ["thrift://[::1"]'), "uris", "thrift://[::1"),
+        (source("hms", 'uris = ["thrift://h"]\ndefault_fs = "hdfs://[::1"'), "default_fs", "hdfs://[::1"),
+        (source("impala_events", 'default_fs = "hdfs://[::1"'), "default_fs", "hdfs://[::1"),
+        (source("spark_lineage_events", 'default_fs = "hdfs://[::1"'), "default_fs", "hdfs://[::1"),
+        (source("spark_events", 'directory = "file://[::1"'), "directory", "file://[::1"),
+    ],
+)
+def test_a_wrong_address_is_reported_with_its_key_and_value(
+    tmp_path: Path, section: str, key: str, value: str
+) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text(f'[navlin]\ncluster = "x"\nstate_directory = "state"\n{section}')
+
+    result = run(file, "check")
+
+    assert result.exit_code == Exit.USAGE
+    said = [line for line in (result.stderr + result.stdout).splitlines() if repr(value) in line]
+    assert len(said) == 1
+    assert f"] {key}" in said[0]
+
+
 def test_an_unreachable_solr_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text('[navlin]\ncluster = "x"\n[solr]\nurl = "http://127.0.0.1:9/solr"\n')

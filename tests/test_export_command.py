@@ -356,6 +356,37 @@ def test_follow_sends_everything_once_and_then_only_changes(
     assert refused == []
 
 
+def test_refusals_before_an_interruption_still_count(world: World, atlas: Atlas, small_batches: None) -> None:
+    atlas.refused_names = {"db.t1@estate"}
+    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
+    world.finished(HIVE, 2)
+    refused: list[Refused] = []
+
+    def followed(progress: Progress) -> None:
+        follow(
+            world.solr,
+            world.name,
+            question(world),
+            connection,
+            now_ms=lambda: AS_OF_MS,
+            refused=refused.append,
+            progress=progress,
+            full=not refused,
+        )
+
+    def cut_off(done: Exported) -> None:
+        if refused:
+            raise _CutOff
+
+    with pytest.raises(_CutOff):
+        followed(cut_off)
+    before = len(refused)
+    followed(nobody)
+
+    assert before > 0
+    assert load_export(world.solr, world.name).refused == len(refused)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

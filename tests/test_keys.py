@@ -81,6 +81,7 @@ def test_paths_are_never_folded() -> None:
         ("s3n://key:secret@bucket/k", "", (S3, "s3://bucket", "/k")),
         ("abfs://data@account.dfs/x", "", ("ABFS", "abfs://data@account.dfs", "/x")),
         ("/x", "", (HDFS, "", "/x")),
+        ("/x", "hdfs://[::1", (HDFS, "", "/x")),
         ("hdfs://nn:8020", "", (HDFS, "hdfs://nn:8020", "/")),
     ],
 )

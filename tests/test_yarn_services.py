@@ -135,7 +135,7 @@ def test_invalid_settings_are_reported() -> None:
         "urls", "urls", "history_urls", "overlap_s", "page_size",
     ]  # fmt: skip
     assert next(text for setting, text in extractor.problems() if setting == "urls") == (
-        "'rm:8088' is not an address: write http://resourcemanager:8088"
+        "urls: 'rm:8088' is not an address: write http://resourcemanager:8088"
     )
     assert [setting for setting, _ in Yarn(SOURCE, ESTATE, ()).problems()] == ["urls"]
     assert list(Yarn(SOURCE, ESTATE, ("http://rm:8088", "https://rm2")).problems()) == []

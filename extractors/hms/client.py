@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
@@ -22,6 +21,7 @@ from extractors.hms.thrift_sasl import SaslTransport
 from extractors.hms.tls import NoAuthorities, tls_in_words, tls_socket
 from navlin.kerberos.client import TICKET_CACHE, Conversation, Login
 from navlin.kerberos.words import KerberosFailed
+from navlin.urls import server_url
 
 _T = TypeVar("_T")
 
@@ -296,14 +296,10 @@ def service_and_host(principal: str) -> tuple[str, str]:
 
 def host_and_port(uri: str) -> tuple[str, int]:
     """Split ``thrift://host:9083`` into (``host``, 9083). Raises `MetastoreError` for anything else."""
-    parts = urlsplit(uri if "://" in uri else f"thrift://{uri}")
-    try:
-        port = parts.port or DEFAULT_PORT
-    except ValueError:
-        port = 0
-    if parts.scheme != "thrift" or not parts.hostname or not port:
+    parts = server_url(uri if "://" in uri else f"thrift://{uri}")
+    if parts is None or parts.scheme != "thrift" or not parts.hostname:
         raise MetastoreError(f"{uri!r} is not the address of a metastore: write thrift://host:9083")
-    return parts.hostname, port
+    return parts.hostname, parts.port or DEFAULT_PORT
 
 
 def _line(message: str | None) -> str:

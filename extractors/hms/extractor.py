@@ -47,6 +47,7 @@ from extractors.hms.still_there import places_there
 from extractors.hms.touched import Touched
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
+from navlin.model.keys import wrong_default_fs
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import HIVE, Estate, Source
@@ -111,7 +112,8 @@ class HiveMetastore(Extractor):
             try:
                 host_and_port(uri)
             except MetastoreError as error:
-                yield "uris", str(error)
+                yield "uris", f"uris: {error}"
+        yield from wrong_default_fs(self.default_fs)
         for name in (
             "batch_size",
             "partition_batch_size",

@@ -52,11 +52,16 @@ def fetch(
 ) -> Iterator[tuple[str, _T] | Missed]:
     """Yield (name, object) for each of ``names``, or `Missed` for an object that ``ask`` cannot get.
 
+    ``ask`` sends a call for some names, and returns a function that waits for the result (`Connection.ask`). When an
+    object is yielded, the next call may already be sent. So the caller must make no other call on ``metastore`` until
+    the iterator ends.
+
     A call requests at most ``at_once`` objects. The first call requests half of that, and each success doubles the
     number. A call is halved, down to single objects, if it takes too long, cannot be decoded, breaks the connection
     twice or is refused; one object that the metastore cannot read spoils its whole batch (JDOObjectNotFoundException).
     ``weight`` returns the number of columns of an object. Raises `MetastoreTimedOut` if several single objects time
-    out one after another, because the metastore is then gone.
+    out one after another, because the metastore is then gone. Also raises the other errors of `Connection.ask` and
+    `Connection.open`.
     """
     at, size, slow, again = 0, max(1, at_once // 2), 0, False
     asked = names[:size]

@@ -162,8 +162,11 @@ def edges_of(
     *,
     labels: bool,
 ) -> tuple[Edge, ...]:
-    """Return the edges in ``elements``, except those without any known end. With ``labels``, targets are labels, not
-    columns. Append broken edges to ``problems``, numbered by their index in ``elements``.
+    """Return the edges in ``elements``, except those of an unknown type and those without any known end.
+
+    With ``labels``, targets are labels, not columns. `Edge.missing` is PART if some ends are unknown, otherwise SOURCE
+    if a source is not a column of a table. Edges of an unknown type or with unknown ends are appended to ``problems``,
+    numbered by their index in ``elements``.
     """
     edges = []
     for place, element in enumerate(elements):

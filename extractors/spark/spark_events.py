@@ -48,6 +48,7 @@ from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
 from navlin.model.extractor import PUSH, Extractor, extractor, keeps_positions
+from navlin.model.keys import is_location
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.redaction import sample
@@ -152,6 +153,10 @@ class SparkEvents(Extractor):
         """Yield problems that the types do not catch, as (setting, message)."""
         if self.keytab and not self.principal:
             yield "keytab", "keytab needs a principal"
+        try:
+            _ = self.path
+        except ValueError as error:
+            yield "directory", f"directory: {error}"
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories that can be watched. There are none on HDFS, which is polled."""
@@ -182,6 +187,8 @@ class SparkEvents(Extractor):
             return "".join(split_url(self.directory))
         if "://" not in self.directory and not self.directory.startswith("file:"):
             return self.directory
+        if not is_location(self.directory):
+            raise ValueError(f"{self.directory!r} is not the address of a directory")
         parts = urlsplit(self.directory, allow_fragments=False)
         if parts.scheme != "file":
             raise ValueError(

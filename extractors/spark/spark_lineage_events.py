@@ -29,7 +29,7 @@ from extractors.spark.plan.names import dotted_table, is_path
 from extractors.spark.plan.reads import End, path_end, table_end
 from extractors.spark.times import instant, no_time
 from navlin.model.extractor import PUSH, extractor, keeps_positions
-from navlin.model.keys import application_id, is_location
+from navlin.model.keys import application_id, is_location, wrong_default_fs
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, sample
 from navlin.model.source import METASTORES_NAMED, SPARK, Estate, Source, metastores_named
@@ -68,6 +68,9 @@ class SparkLineageEvents(LineLogs):
     yarn: str = ""
     default_fs: str = ""
     max_line_bytes: int = MAX_LINE_BYTES
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from wrong_default_fs(self.default_fs)
 
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, FileSplit)

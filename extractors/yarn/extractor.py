@@ -19,6 +19,7 @@ from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.rest import RestAddress, RestUnavailable, asking, wrong_url
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
+from navlin.model.keys import wrong_default_fs
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import YARN, Estate, Source
@@ -72,7 +73,8 @@ class Yarn(Extractor):
         for setting, example in _EXAMPLES.items():
             for url in getattr(self, setting):
                 if wrong := wrong_url(url, example):
-                    yield setting, wrong
+                    yield setting, f"{setting}: {wrong}"
+        yield from wrong_default_fs(self.default_fs)
         for name in ("overlap_s", "history_wait_s", "connect_timeout_s", "read_timeout_s"):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"

@@ -20,11 +20,14 @@ from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
 from navlin.model.raw_names import shown, texts_by
+from navlin.urls import server_url
 
 Parameters = Mapping[str, str | int]
 
 REDIRECTS: Final = 4
+"""Maximum number of requests for one response, including the first."""
 MOST_BYTES: Final = 128 << 20
+"""Maximum size of a response. A larger one raises `RestUnavailable`, like a response that does not arrive."""
 MOST_VALUES: Final = 5_000_000
 """Maximum number of values in a response, because even a short JSON value takes some 70 bytes of memory."""
 _REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
@@ -50,9 +53,9 @@ class Refused(RestError):
 
 @dataclass(frozen=True, slots=True)
 class RestAddress:
-    """Address of a service and settings for requests to it. ``urls`` are its instances, tried in order; ``setting`` is
-    the name of the setting that contains them. ``user`` is for services with simple authentication that require a user
-    name.
+    """Address of a service and settings for requests to it. ``urls`` are its instances. The next instance is tried only
+    if one raises `RestUnavailable`; any other error ends the request. ``setting`` is the name of the setting that
+    contains them. ``user`` is for services with simple authentication that require a user name.
     """
 
     name: str
@@ -235,12 +238,8 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 
 def wrong_url(url: str, example: str) -> str:
     """Return the reason why a setting is not the URL of a service; "" if it is one."""
-    parts = urlsplit(url)
-    try:
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fine = False
-    if not fine or parts.query or parts.username:
+    parts = server_url(url)
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.username:
         return f"{url!r} is not an address: write {example}"
     return ""
 

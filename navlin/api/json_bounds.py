@@ -37,9 +37,10 @@ class TooDeep(ValueError):
 
 
 def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = MOST_DEPTH) -> None:
-    """Check the number of values and the depth of a JSON text, or of several texts. Raises `TooMuch` and `TooDeep`.
+    """Check the number of values and the depth of a JSON text. Raises `TooMuch` and `TooDeep`.
 
-    Invalid JSON may pass, because the parser rejects it later.
+    If it holds several texts, for example one a line, bare numbers and words between them are not counted. Invalid JSON
+    may pass, because the parser rejects it later.
     """
     # One value, plus one for each of these marks. An empty list is counted twice.
     values, texts, depth, at, in_text = 1, 0, 0, 0, False

@@ -1,6 +1,7 @@
 """Edits of user-written fields, as requested by commands, programs and Navigator's clients.
 
-All of them use this module: values are checked when `Words` are created, and every change is recorded in the history.
+All of them use this module. `Words` checks nothing: its values come from `texts`, `tags`, `properties` and
+`navlin.edit.managed`, which check them. Every change is recorded in the history.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Changes to the user-written fields of one entity; fields that are not named are left unchanged.
+    """Changes to the user-written fields of one entity; fields that are not named are left unchanged. Values must be in
+    stored form.
 
     ``texts`` maps ``name`` and ``description`` to new texts, ``managed`` maps fields of managed properties
     (`navlin.edit.managed`) to new values. None erases a field.

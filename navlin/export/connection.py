@@ -18,6 +18,7 @@ from navlin.export.answers import TOO_LARGE, Unavailable, is_page, not_confirmed
 from navlin.kerberos.client import Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
+from navlin.urls import server_url
 
 AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds to wait before each retry."""
@@ -49,8 +50,8 @@ class Address:
     timeout_s: float = 120.0
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = server_url(self.url)
+        if parts is None or parts.scheme not in ("http", "https"):
             raise ValueError(f"{self.url!r} is not the URL of a server, such as http://host:21000")
         if parts.username or parts.password:
             raise ValueError("the URL must not contain a password")

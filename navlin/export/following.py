@@ -2,7 +2,7 @@
 export.
 
 The position is stored in the index, under the name of the export. After an interruption the next export continues from
-that position.
+that position, unless everything is to be sent again, or the target takes everything as one document.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def follow(
 ) -> Exported:
     """Send the changes since the last export. Send everything the first time, with ``full``, if ``question`` differs
     from that of the last export, or if the index no longer has the changes since the last export. Raises the errors of
-    `send`, `Leased` if another process runs this export, and `LeaseLost` if another process has continued it."""
+    `send`, `Leased` if another process runs this export, and `LeaseLost` if another process has continued it.
+
+    The result counts the refusals of this call only. The stored position counts all since the last full transfer, even
+    of records that were accepted later."""
     with lease(solr, export_identity(name)) as held:
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
@@ -45,30 +48,45 @@ def follow(
         # these records, so the earlier refusals still count.
         refused_before = kept.refused
         positions = _InIndex(solr, held, kept)
+
+        def counted(one: Refused) -> None:
+            positions.refusals += 1
+            refused(one)
+
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
         try:
-            done = send(solr, since, connection, positions, refused, progress)
+            done = send(solr, since, connection, positions, counted, progress)
         except UnknownRun:
             refused_before = 0
-            done = send(solr, question, connection, positions, refused, progress)
-        refusals = refused_before + done.refusals
+            done = send(solr, question, connection, positions, counted, progress)
+        refusals = refused_before + positions.refusals
         positions.store(ExportPosition(name, done.until, question.digest, now_ms(), refusals))
         return done
 
 
 class _InIndex:
-    """The position of one export, stored in the index."""
+    """The position of one export, stored in the index. ``refusals`` is the number of refusals since this export began,
+    including those before an interruption."""
 
     def __init__(self, solr: Solr, held: Lease, kept: ExportPosition) -> None:
         self._solr, self._held, self._kept = solr, held, kept
+        self.refusals = 0
 
     def load(self, question: Question) -> dict[str, Any] | None:
         """Return the position of an unfinished export of the same question; None if there is none."""
         pending = dict(self._kept.pending)
-        return pending if pending.get("question") == question.digest else None
+        if pending.get("question") != question.digest:
+            return None
+        self.refusals = pending.get("refused", 0)  # earlier versions did not store it
+        return pending
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        pending = {"question": question.digest, "place": asdict(place), "until": until}
+        pending = {
+            "question": question.digest,
+            "place": asdict(place),
+            "until": until,
+            "refused": self.refusals,
+        }
         self.store(replace(self._kept, pending=pending))
 
     def store(self, position: ExportPosition) -> None:

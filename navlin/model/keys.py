@@ -8,6 +8,7 @@ for display.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -148,7 +149,7 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     parts = urlsplit(uri, allow_fragments=False) if "://" in uri or uri[:1] != "/" else urlsplit("")
     scheme, host = parts.scheme.lower(), _without_password(parts.netloc)
     raw = uri if uri[:1] == "/" else _after_authority(uri)
-    base = urlsplit(default_fs)
+    base = urlsplit(default_fs if is_location(default_fs) else "")
     if not scheme:
         scheme, host = base.scheme.lower(), base.netloc
     elif not host and scheme == base.scheme.lower():
@@ -173,6 +174,15 @@ def is_location(uri: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def wrong_default_fs(default_fs: str) -> Iterator[tuple[str, str]]:
+    """Yield the problem of the setting ``default_fs`` if it is not a location, as (setting, message)."""
+    if not is_location(default_fs):
+        yield (
+            "default_fs",
+            f"default_fs: {default_fs!r} is not the address of a file system: write hdfs://ns1",
+        )
 
 
 def _without_password(netloc: str) -> str:

@@ -40,7 +40,7 @@ class Missing:
         return sum(self.places.values())
 
     def but(self, spared: Collection[str]) -> Missing:
-        """Return a copy without the ``spared`` paths and the paths below them."""
+        """Return the rest, without the ``spared`` paths and the paths below them. ``too_many`` is not copied."""
         return Missing({path: count for path, count in self.places.items() if not excepted(path, spared)})
 
 
@@ -67,7 +67,8 @@ class Look:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision about missing entities. ``spared``: places at and below which nothing is flagged. ``held`` says why
-    a user must confirm the loss first; "" if this is not necessary. ``shown``: places to show to that user. ``once``:
+    a user must confirm the loss first; "" if this is not necessary. If ``held`` is set and ``spared`` is empty, no
+    missing place may be flagged, because there were too many to check. ``shown``: places to show to that user. ``once``:
     missing places to remember, because a place missing for the first time is flagged only if the next full listing
     misses it too."""
 
@@ -177,8 +178,8 @@ class Remembered:
         )
 
     def after(self, verdict: Verdict, run_id: str, water: HighWater) -> Remembered:
-        """Return the state after a full listing. While a user must still confirm the loss, the previous high-water mark
-        is kept."""
+        """Return the state after a full listing. While a user must still confirm the loss, the previous ``once`` and
+        high-water mark are kept."""
         if verdict.held:
             return replace(self, held_run=run_id, shown=verdict.shown)
         return Remembered(once=verdict.once, water=water)

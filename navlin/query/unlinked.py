@@ -16,8 +16,9 @@ from navlin.query.page import Page, source_ids_of, sources_by_id
 
 @dataclass(frozen=True, slots=True)
 class UnlinkedRelation:
-    """A relation with an end that is not in the index. ``stated_by`` is the name of the source that states the
-    relation; ``ends`` are the data on both sides, and the statement between, for people."""
+    """A relation that waits for an end: the end is not in the index, or the linker has not looked yet. ``stated_by`` is
+    the name of the source that states the relation; ``ends`` are the data on both sides, and the statement between, for
+    people."""
 
     relation: StoredRelation
     stated_by: str
@@ -25,7 +26,7 @@ class UnlinkedRelation:
 
     @property
     def reason(self) -> str:
-        """The reason, as the linker states it."""
+        """The reason that the linker states; `UNKNOWN_REASON` if it has not looked yet."""
         return self.relation.unlinked_reason or UNKNOWN_REASON
 
     def to_json(self) -> dict[str, Any]:
@@ -49,9 +50,9 @@ def _end(end: End) -> dict[str, str]:
 def unlinked(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[UnlinkedRelation]:
-    """Return live relations that lack an end, newest first; with ``source``, only those stated by the source with this
-    name; with ``reason``, only those unlinked for this reason (as ``navlin status`` shows it). Raises
-    `UnknownSource`."""
+    """Return live relations that lack an end. Those that the linker found unlinked most recently come first, those at
+    which it has not looked last. With ``source``, only those stated by the source with this name; with ``reason``, only
+    those unlinked for this reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
     names = sources_by_id(solr)
     found, total = unlinked_relations(solr, source_ids_of(names, source), reason, limit, offset)
     ends = data_ends(Graph(solr), found)

@@ -1,7 +1,8 @@
 """Find the targets of Delta's commands in their printed arguments.
 
 Delta 2 to 4 print ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for writes that Spark hands to Delta, and
-`` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for Delta's own UPDATE and MERGE.
+`` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or ``Delta[version=0, path]`` alone for Delta's own UPDATE and
+MERGE.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ _BY_PATH: Final = re.compile(r"(?:^|\.)\w+\.`(/[^`]*|[A-Za-z][A-Za-z0-9+.-]*:/[^
 
 
 def delta_target(arguments: str) -> tuple[End | None, str]:
-    """Return (target, path). The target is the table that a Delta command's arguments name or, if none is named, a
-    path; None if neither is printed. The path is that of the table's files, or "" if it is not printed.
+    """Return (target, path). The target is the table that a Delta command's arguments name with its database, otherwise
+    the path of the table's files; None if neither is printed. The path is that of a named table's files; "" if it is
+    not printed, or if it is the target.
     """
     if found := _TABLE_V2.search(arguments):
         path = found[1].strip()

@@ -17,6 +17,7 @@ from navlin.causes import innermost
 from navlin.kerberos.client import Login
 from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
 from navlin.kerberos.words import KerberosFailed, in_words
+from navlin.urls import server_url
 
 POOLED_CONNECTIONS = 16
 MOST_BYTES: Final = 256 << 20
@@ -60,8 +61,8 @@ class SolrAddress:
     login: Login | None = None
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = server_url(self.url)
+        if parts is None or parts.scheme not in ("http", "https"):
             raise ValueError(f"{self.url!r} is not the URL of a Solr, such as http://host:8983/solr")
         if parts.username or parts.password:
             raise ValueError("the URL of Solr must not contain a password")

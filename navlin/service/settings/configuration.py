@@ -21,6 +21,7 @@ from navlin.service.settings.ldap_settings import LdapSettings
 from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.settings.typed import Complain, build, expand, suggest
 from navlin.service.settings.web_settings import WebSettings
+from navlin.urls import server_url
 
 if TYPE_CHECKING:
     from navlin.service.settings.export_settings import ExportSettings
@@ -97,8 +98,13 @@ class SolrSettings:
     def problems(self) -> Problems:
         if self.url and not self.url.startswith(("http://", "https://")):
             yield "url", "url must begin with http:// or https://"
-        if "@" in self.url.split("//", 1)[-1].split("/", 1)[0]:
+        elif "@" in self.url.split("//", 1)[-1].split("/", 1)[0]:
             yield "url", "url must not contain a password: set user and password_file"
+        elif self.url and server_url(self.url) is None:
+            yield (
+                "url",
+                f"url must be like http://host:8983/solr, but {self.url!r} has no host, or an invalid one",
+            )
         for key in ("auth", *_OF_PASSWORD, *_OF_KERBEROS, "ca_file", "shards", "replicas"):
             if not self.url and getattr(self, key) != _default(SolrSettings, key):
                 yield key, f"{key} is for a Solr of your own: it needs a url"

@@ -44,7 +44,7 @@ class ExportKeys:
         try:
             Address(self.url)
         except ValueError as error:
-            yield "url", str(error)
+            yield "url", f"url: {error}"
         try:
             parse(self.query or "*")
         except QueryError as error:
