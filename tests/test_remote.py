@@ -188,8 +188,8 @@ def test_an_export_equals_that_of_the_local_command(
     [
         (("--out", "https://atlas.example:21000"), "--out must be a file"),
         (("--out", "-", "--position", "p"), "--position: available only on the server's own machine"),
-        (("--out", "-", "--follow", "x", "--full"), "--follow, --full: only on"),
-        (("--out", "-", "--user", "u"), "--user: only on"),
+        (("--out", "-", "--follow", "x", "--full"), "--follow, --full: available only on"),
+        (("--out", "-", "--user", "u"), "--user: available only on"),
         (("--out", "-", "-t", "("), "is not a valid pattern"),
         (("--out", "-", "type:DATA_FLOW"), "finds relations"),
         (("--out", "-", "-f", "/no/such/file"), "cannot be read"),
