@@ -1,8 +1,9 @@
 """Remove results of an older read that a newer read of the same records does not confirm.
 
 Missing from the newer read does not mean deleted, but that the result never existed. Such results are therefore
-removed, not flagged deleted: operations without any of the reread executions, with everything attached to them;
-sub-operations that a reread operation does not have any more; and placeholders to which nothing else refers.
+removed, not flagged deleted: operations all of whose executions were reread and now belong to other operations, with
+everything attached to them; sub-operations that a reread operation does not have any more; and placeholders to which
+nothing else refers. A single execution that was not reread keeps its operation.
 
 The whole set is determined before the first removal. The order of removal is such that the pass after an interruption
 finds the rest.
@@ -41,10 +42,11 @@ def remove_superseded(
     entity_ids: Iterable[str],
     relation_ids: Iterable[str],
 ) -> int:
-    """Remove operations that lost their executions. Return the number of removed entities and relations.
+    """Remove operations that lost all executions, the given sub-operations and relations, and placeholders that only
+    these needed. Return the number of removed entities and relations.
 
-    ``executions`` and the operations ``read_ids`` were read again. ``entity_ids`` and ``relation_ids`` are the
-    sub-operations and relations that these operations no longer have.
+    ``executions`` and the operations ``read_ids`` were read again. These operations stay, even without executions.
+    ``entity_ids`` and ``relation_ids`` are the sub-operations and relations that these operations no longer have.
     """
     graph = linking.graph
     moved, left = _moved(linking, executions)
@@ -104,8 +106,8 @@ def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations,
 
 def _without_executions(linking: Linking, left: dict[str, str], moved: Relations) -> dict[str, StoredEntity]:
     """Return id → entity for the operations without any remaining execution and for their sub-operations. User-written
-    fields are moved to the replacement. An operation from which purge removed executions is left out, because no other
-    document records those executions.
+    fields are copied to the replacement, whose own values stay; tags are merged. An operation from which purge removed
+    executions is left out, because no other document records those executions.
     """
     graph = linking.graph
     instances = graph.relations(_INSTANCES, of=sorted(left), sides=(1,), fields=ENDS)
@@ -120,8 +122,10 @@ def _without_executions(linking: Linking, left: dict[str, str], moved: Relations
 def _placeholders(
     linking: Linking, ids: Collection[str], going: Relations
 ) -> tuple[dict[str, StoredEntity], Relations]:
-    """Return two mappings: id → placeholder to which only removed relations or other removed placeholders refer; and
-    id → relation to a placeholder's parent. Placeholders with user-written fields or a last read are excluded.
+    """Return two mappings: id → placeholder to remove; and id → relation to a placeholder's parent.
+
+    A placeholder is removed if no relation refers to it except removed ones (``going``) and those of the linker's
+    rules, and if it contains no entity that stays. Placeholders with user-written fields or a last read are excluded.
     """
     graph = linking.graph
     found: dict[str, StoredEntity] = {}

@@ -42,11 +42,11 @@ MOST_PLACES: Final = 1_000_000
 the next round.
 """
 MOST_MOVES: Final = 10_000
-"""Maximum number of renames in one round for which user-written metadata follows the renamed path. For each one, the
-index entries below the path must be read first.
+"""Maximum number of renames in one round for which user-written metadata follows the renamed path. There is a maximum
+because the index entries below each path must be read first. With more renames, the metadata follows none of them.
 """
 SILENT_TRANSACTIONS: Final = 10_000
-"""Number of transactions without events below which no position is saved."""
+"""Number of transactions below which no position is saved if they have no events on paths that navlin reads."""
 PATHS_IN_SPLIT: Final = 1_000
 TREES_IN_SPLIT: Final = 200
 """Number of trees in one split. Renamed paths are mostly files; large directories are split further."""
@@ -134,7 +134,7 @@ def plan_image(
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
     """Return the time to assume for an image's state, in epoch ms by navlin's own clock. It is just before the first
-    round that followed transactions newer than the image.
+    round that followed transactions newer than the image; ``now_ms`` without such a round.
 
     Although the image is read later than the events of such rounds, their changes are then neither overwritten nor
     treated as deletions.
@@ -168,7 +168,11 @@ def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched,
 def plan_touched(
     planning: Planning, saved: Saved, touched: Touched, through: int, edits: list[Any] | None
 ) -> Plan:
-    """Return a plan to read touched paths in their current state. Paths that are gone are covered, but not read."""
+    """Return a plan to read touched paths in their current state. Paths that are gone are covered, but not read.
+
+    If no path was touched and fewer than `SILENT_TRANSACTIONS` have passed, the plan saves nothing, so the next round
+    begins at the same transaction.
+    """
     now_ms = planning.now_ms
     splits: list[Split] = [
         DescribeSplit(paths, now_ms) for paths in in_batches(touched.described(), PATHS_IN_SPLIT)

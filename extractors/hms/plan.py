@@ -42,8 +42,8 @@ COMPLETE_MS = "complete_ms"
 EVENTS_A_CALL = 500
 DATABASES_A_SPLIT = 100
 TABLES_A_SPLIT = 500
-"""Number of tables in one split, which give some ten thousand records. It is not lower, because the first call on a
-connection costs a metastore some 15 ms.
+"""Number of tables in one split, which give some ten thousand records. Each split opens a connection, and the first
+call on a connection costs a metastore some 15 ms. Smaller splits would spend more of their time on that.
 """
 TABLES_A_LISTING = 20
 """Number of tables whose partitions one split lists."""
@@ -100,7 +100,7 @@ def read_log(
     metastore: Connection, last: int, current: int, catalog: str
 ) -> tuple[Touched, NotificationEvent | None]:
     """Return the objects of the catalog touched after event ``last``, at least up to event ``current``, and the last
-    event read.
+    event read (None if ``current`` is not after ``last``).
 
     Raises `LogBroken` if an id is missing or occurs twice, because ids are consecutive.
     """
@@ -113,8 +113,8 @@ def read_log(
 
 
 def at_event(event: NotificationEvent | None, event_id: int) -> tuple[Position, Position]:
-    """Return the positions to save after an event. If the log does not have the event, ``event`` is None, and only
-    ``event_id`` is known.
+    """Return the two positions to save after an event: its id, and its digest, which shows later whether the metastore
+    was restored. If the log does not have the event, ``event`` is None, and only ``event_id`` is known.
     """
     if event is None:
         return Position(EVENT_ID, event_id), Position(EVENT_DIGEST, None)
@@ -144,7 +144,8 @@ def plan_complete(
     planning: Planning, metastore: Connection, touched: Touched, at: tuple[Position, ...], note: str
 ) -> Plan:
     """Return a plan to list everything that the filters include. From ``touched``, only renames are used, because a
-    listing does not show them. Raises `MetastoreRefused` if the tables of no database can be listed.
+    listing does not show them. A database whose tables cannot be listed is not covered. If the metastore lists no
+    database at all, nothing is covered. Raises `MetastoreRefused` if the tables of no database can be listed.
     """
     positions = (*at, Position(COMPLETE_MS, planning.now_ms))
     splits: list[Split] = list(_rename_splits(planning, touched))

@@ -43,8 +43,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run of an operation. ``run_for`` lists executions in other systems that this run carries out, each with the
-    attributes of the relation. ``run_as`` lists executions that carry out this run.
+    """One run of an operation. ``run_for`` lists the executions in other systems that are carried out by this run, each
+    with the attributes of the relation. ``run_as`` lists the executions in other systems that carry out this run, such
+    as the YARN application of a Spark job.
     """
 
     key: Key
@@ -58,11 +59,14 @@ class Execution:
 class Operation:
     """An operation with its flows and, if known, one execution.
 
-    ``ages`` is true if purge may remove the operation by its age alone, because it writes nothing. ``locations`` are
-    pairs of a table and the path of its files. ``covers`` is true if these are all parts and flows of the operation;
-    other parts and flows that were recorded until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``) are then deleted.
-    ``nested`` is true if relations are named by their ends and placed below their part; otherwise relations are named
-    by their ids and placed below the operation.
+    ``ages`` is true if purge may remove the operation by its age alone, because it writes nothing. Parts and
+    flows age if ``outputs`` is empty, the execution always, locations never. ``locations`` are pairs of a table and the
+    path of its files. ``covers`` is true if these are all parts, flows and locations of the operation; others that
+    were recorded until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``) are then deleted.
+
+    ``nested`` is true if relations are named by their ends, and the flows of a part are placed below that part.
+    Otherwise relations are named by their ids, and all flows are placed below the operation. In both cases, the
+    relations of the execution are below the execution.
     """
 
     key: Key
@@ -80,7 +84,8 @@ class Operation:
     nested: bool = False
 
     def records(self) -> Iterator[Record]:
-        """Yield the operation, the execution, the sub-operations, and all relations."""
+        """Yield the operation, the execution, the sub-operations, their relations, and a `Covered` if ``covers``.
+        Relations to parents are not yielded, because they follow from the keys."""
         yield Entity(self.key, self.as_of_ms, self.attributes, self.volatile, ages=self.ages)
         if self.execution is not None:
             yield from self._execution(self.execution)

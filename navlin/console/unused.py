@@ -1,7 +1,7 @@
 """``/unused``: data without a known read for a number of days, with sizes and evidence.
 
-A complete check covers all data. The page checks as much as it can within `LOOKS_S`, and says how much that was. The
-download checks everything.
+A complete check may take too long for a page. So the page checks as much as it can within `LOOKS_S`, and says how much
+that was. The download checks everything.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from navlin.query.unused_report import Totals, counted, largest_unused
 from navlin.questions.unused import ENGINES, KINDS, MOST_DAYS, Engine, Kind
 
 LOOKS_S: Final = 5.0
+"""Time limit for the checks of the page, in seconds. It may be exceeded, because it is checked only between
+results."""
 LISTED: Final = 100
 REASONS_LISTED: Final = 30
 DAYS: Final = 90
+"""Number of days that the form shows at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The same parameters as the options of ``navlin unused``."""
+    """The options of ``navlin unused``, without ``csv``. If ``days`` is 0, the page shows only the form."""
 
     days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(MOST_DAYS + 1)] = 0
     of: Annotated[Kind, "Tables, partitions or directories."] = "tables"

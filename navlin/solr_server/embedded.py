@@ -26,7 +26,8 @@ __all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
-"""Maximum silence of a starting child, in seconds. A start replays acknowledged but uncommitted writes."""
+"""Seconds after which a start is given up and the child is killed. This includes the replay of acknowledged but
+uncommitted writes, during which the child prints nothing. Only a warning of Java itself restarts the period."""
 STOP_S: Final = 40.0
 """Timeout for a stop, which finishes requests, closes the cores and occasionally writes a class archive."""
 
@@ -69,7 +70,8 @@ class EmbeddedSolr:
 
     @property
     def address(self) -> SolrAddress:
-        """URL, user and password of the server; unchanged when this object restarts the child, and kept after `stop`."""
+        """URL, user and password of the server; unchanged when this object restarts the child, and kept after `stop`.
+        Raises `NoSolr` before the first start."""
         if self._address is None:
             raise NoSolr("the embedded Solr was not started")
         return self._address
@@ -123,7 +125,8 @@ class EmbeddedSolr:
         return self._address
 
     def use(self, configset: str) -> None:
-        """Replace the cores in use by those created for a configset, and restart the child. After an interruption,
+        """Replace the cores in use by those created for a configset, and restart the child. For the shipped configset,
+        the start deletes the old cores before Solr runs, so they cannot be selected again. After an interruption,
         either all are replaced or none. Raises as `start` does, with the cores already replaced and Solr down."""
         self.stop()
         home.use(self.home, configset)
@@ -156,7 +159,8 @@ class EmbeddedSolr:
         raise NoSolr(f"Java ended before Solr was ready: {output or 'no output'} (see {log / 'console.log'})")
 
     def stop(self, wait_s: float = STOP_S) -> None:
-        """Let requests in flight finish, close the cores and wait for the child to end. Harmless if no child runs."""
+        """Let requests in flight finish, close the cores and wait for the child to end. After ``wait_s`` seconds, the
+        child is killed, which loses no acknowledged writes. Harmless if no child runs."""
         child = self._child
         if child is None:
             return
@@ -188,8 +192,8 @@ class EmbeddedSolr:
 
 
 def running_solr(state: Path) -> SolrAddress | None:
-    """Return the address of the embedded Solr that another navlin runs on this state directory; None if none runs. The
-    returned server may end at any time."""
+    """Return the address of the embedded Solr that another navlin runs on this state directory; None if none
+    runs, or if it does not respond within 10 s. The returned server may end at any time."""
     place = state.absolute() / "solr"
     address = home.note(place)
     if address is None:

@@ -55,10 +55,10 @@ def fetch(
 ) -> list[Path]:
     """Fetch the jars of the set into `into`, and return them, each verified by its stored checksum.
 
-    If all are there already, nothing else happens: no JVM, no network, no writes. Otherwise Ivy loads them into a
-    hidden directory next to `into`, which then replaces `into` as a whole. The next fetch continues a killed one; if
-    several run at once, one works and the others wait. `report` gets a progress line every half second. Raises
-    JarsNotFetched, with a remedy.
+    If exactly these are there already, nothing else happens: no JVM, no network, no writes. Otherwise Ivy loads them
+    into a hidden directory next to `into`, which then replaces `into` as a whole. The next fetch continues a killed
+    one; if several run at once, one works and the others wait. `report` gets a progress line every half second. Raises
+    JarsNotFetched, with a remedy, or OSError.
     """
     into = into.resolve()
     expected = _read_sums(sets, jar_set)
@@ -77,8 +77,8 @@ def fetch(
 def renew_sums(
     jar_set: str, into: Path, *, report: Callable[[str], None], java: str = "java", sets: Path = SETS
 ) -> Path:
-    """Fetch without checking, and store the checksums of the fetched jars, after a change of the set. Return the file
-    with the checksums."""
+    """Replace `into` by the jars of the set without checking them, and store their checksums, after a change of the
+    set. Return the file with the checksums. Raises as `fetch` does."""
     into = into.resolve()
     with _workplace(into, report) as (work, lock):
         _load(jar_set, sets, work, None, lock, java=java, report=report, pause=time.sleep)

@@ -26,7 +26,7 @@ column level.
 """
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
-"""Maximum depth of nested plans."""
+"""Maximum depth of nested plans. Beyond it, `TooMuch` is raised."""
 
 RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "Project": rows.project,
@@ -97,7 +97,11 @@ _LOCAL_ROWS: Final = frozenset({"LocalTable", "LocalRelation"})
 
 
 class Plans:
-    """Evaluates the operators of one printed plan, each operator once."""
+    """Evaluates the operators of one printed plan, each operator once.
+
+    ``changes_rows`` is true if the plan changes existing rows, as MERGE does. ``driver_rows`` is true if the plan's
+    local rows may come from a program rather than from VALUES.
+    """
 
     def __init__(
         self,
@@ -123,7 +127,8 @@ class Plans:
         self._outer: list[Relation] = []
 
     def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> Relation:
-        """Return the output of an operator. Raises `TooMuch`."""
+        """Return the output of an operator. ``wanted`` are the columns that the operator above lists as its input; None
+        if it lists none. Raises `TooMuch`, after which this object must not be used again."""
         self._nested += 1
         if self._nested > MAX_NESTED:
             raise TooMuch
@@ -206,7 +211,7 @@ class Plans:
             self._outer[-1] if self._outer else None,
         )
         if fields is None:
-            # One of the operator's literals looks like a field.
+            # A literal of the operator looks like a field, so the real fields are unknown.
             return step.result(Relation(None, {}, {}, step.input.rows, doubt=UNKNOWN.doubt))
         return self._rule(step)
 
@@ -310,7 +315,8 @@ class Plans:
         return rows.passing(step) if first in PASSING else rows.unknown(step)
 
     def _named(self, operator: Operator) -> Reads:
-        """Return the reads of a relation in a logical plan, named by the relation or by the alias above it."""
+        """Return the reads of a relation in a logical plan. A table of a JDBC catalogue is read with the alias above
+        it, because only the alias names the catalogue."""
         if not written_table(operator.arguments):
             return logical_reads(PlanText((operator,)))
         if self._aliases is None:
@@ -360,7 +366,9 @@ _LOGICAL: Final = re.compile(r"(?:subquery|exists|list)#(\d{1,18}) \[")
 
 
 def _given(operator: Operator) -> tuple[Operator, ...]:
-    """Return the operators to evaluate before this one. For an adaptive plan that ran, this is the initial plan."""
+    """Return the operators to evaluate before this one. For an adaptive plan that ran, this is the initial plan,
+    because scans may be missing from the final one.
+    """
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs

@@ -1,4 +1,8 @@
-"""``/models`` and the paths below it: packages, classes, namespaces, managed properties, mappings."""
+"""``/models`` and the paths below it: packages, classes, namespaces, managed properties, mappings.
+
+An invalid body is answered with 400, and so is an unregistered class in `_map_to_class`. An unknown
+namespace in the path is answered with 404, except by `_namespace`.
+"""
 
 from __future__ import annotations
 
@@ -78,12 +82,14 @@ def _new_property(asked: Asked) -> dict[str, Any]:
 
 
 def _properties_of_class(asked: Asked) -> list[Mapping[str, Any]]:
+    """Return the properties of a class; [] for an unknown class."""
     mapped = mappings(asked.solr).get(f"{asked.parameters.package}.{asked.parameters.name}", [])
     known = {f"{each['namespace']}.{each['name']}": each for each in list_models(asked.solr, Kind.PROPERTY)}
     return [known[name] for name in mapped if name in known]
 
 
 def _map_to_class(asked: Asked) -> list[Mapping[str, Any]]:
+    """Add properties to a class, which keeps those that it has. Return all of them."""
     if not isinstance(asked.body, list) or not all(isinstance(each, Mapping) for each in asked.body):
         raise Problem(400, "the body must be a list of objects with namespace and name")
     names = [f"{each.get('namespace')}.{each.get('name')}" for each in asked.body]

@@ -20,16 +20,18 @@ TYPED: Final = (
     ",endpoint1Ids,endpoint1Type,endpoint1SourceType,endpoint1SourceId,endpoint1Name"
     ",endpoint2Ids,endpoint2Type,endpoint2SourceType,endpoint2SourceId,endpoint2Name"
 )
-"""The fields that make up a `StoredRelation`."""
+"""The fields that make up a `StoredRelation`, except the first-seen time (`SEEN`)."""
 FLOWING: Final = (
     "type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
 )
 """The fields of flows that a walk needs, with the ends but without their names. For thousands of relations, each field
-takes time; the identity alone would take a quarter of the total."""
+takes time; the identity alone would take a quarter of the total time. Only for `WalkedRelation`, because a
+`StoredRelation` needs the identity."""
 IDENTIFIED: Final = f"identity,{FLOWING}"
 """`FLOWING`, and the identity, with which the names of the ends can be requested later."""
 WALKED: Final = f"{IDENTIFIED},endpoint1SourceId,writer,rule"
-"""`IDENTIFIED`, and the source or rule that states the relation. A walk needs these fields of locations."""
+"""`IDENTIFIED`, and the source or rule that states the relation. A walk needs these fields of LOGICAL_PHYSICAL
+relations."""
 NAMED: Final = (
     f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
@@ -46,7 +48,7 @@ ENDS: Final = (
 
 class End(NamedTuple):
     """One end of a relation: the entity's id, and its description in the relation, whether or not the index has the
-    entity."""
+    entity. In a relation that was read, ``name`` is the id if no name was read."""
 
     id: str
     name: str
@@ -57,7 +59,8 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredRelation:
-    """A relation of the index. Fields that were not requested have their defaults.
+    """A relation of the index. Fields that were not requested have their defaults; ``identity`` must be requested. If
+    the name of an end was not requested or is not recorded, the end's id takes its place.
 
     ``writer`` is the id of the source that states the relation, or the linker; ``rule`` names the linker's rule.
     ``claims`` are the ids of those ends that another source owns. ``unlinked_since`` is a date in Solr's format.
@@ -179,7 +182,8 @@ class StoredRelation:
         )
 
     def linked(self, reason: str | None, stamp: Stamp) -> StoredRelation:
-        """Return the relation stamped by a run: linked if ``reason`` is None, else unlinked, with the reason and date."""
+        """Return the relation stamped by a run: linked if ``reason`` is None, else unlinked, with the reason and
+        date. A relation that was already unlinked keeps its date."""
         waits = reason is not None
         since = (self.unlinked_since or solr_date(stamp.now_ms)) if waits else ""
         fields = {
@@ -197,8 +201,9 @@ class StoredRelation:
         )
 
     def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
-        """Return the relation in the form for writing. It replaces ``stored``, if there is one, but keeps the time at
-        which that relation was first seen, and the linker's reason and date."""
+        """Return the relation with the version that Solr must find when the relation is written: that of ``stored``,
+        or -1 (must not exist) without ``stored``. From ``stored``, which must be read with `WHOLE`, the relation takes
+        the time at which it was first seen, and the linker's reason and date."""
         if stored is None:
             return replace(
                 self,
@@ -225,7 +230,7 @@ NO_TREE: Final = "#source"
 
 
 def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
-    """Return the fields for a relation's type and ends; a missing name has no field."""
+    """Return the fields for a relation's type and ends; an empty name has no field."""
     fields: dict[str, Any] = {"type": str(relation_type)}
     for side, end in ((1, ep1), (2, ep2)):
         fields[f"endpoint{side}Ids"] = [end.id]
