@@ -86,7 +86,7 @@ def test_the_demo_prints_the_lineage_of_a_table(demo: Demo) -> None:
 
 @pytest.mark.services
 def test_statements_of_the_demo_ran_in_the_order_in_which_data_flows(demo: Demo) -> None:
-    (command,) = [each for each in offered(demo) if "lineage" in each]
+    command, *_ = offered(demo)
     evidence = command.partition(" lineage ")[0] + " evidence shop.board_report --json"
     answer = json.loads(pasted(demo, evidence).stdout)
     last = {each["label"]: each["executions"]["last"] for each in answer["statements"]}
