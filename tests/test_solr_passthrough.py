@@ -293,7 +293,7 @@ REFUSED: list[tuple[dict[str, str], str]] = [
     ({"facet.threads": "-1"}, "the parameter 'facet.threads' is not available"),
     ({"f.owner.facet.method": "uif"}, "the parameter 'f.owner.facet.method' is not available"),
     ({"f._version_.facet.limit": "1"}, "is not the name of a field"),
-    ({"wt": "xml"}, "wt=json"),
+    ({"wt": "xml"}, "wt must be json"),
     ({"q": "{!func}add(1,1)"}, "{!func} is not available"),
     ({"q": "{!join from=id to=id fromIndex=nav_runs}*:*"}, "{!join} is not available"),
     ({"q": "type:TABLE AND _query_:\"{!func}1\""}, "_query_ is not available"),
