@@ -17,6 +17,7 @@ ONE_PROCESS: Final = {
     "hadoop_jars": "hadoop",
     "spark_logs": "spark logs",
     "spark": "spark",
+    "private_server": "private Solr",
 }
 """Maps fixtures of `make test` that are slow to start and used by several files to a group of tests. All tests of a
 group run in one process; if a test uses several of these fixtures, the first one listed here decides. Solr is not
