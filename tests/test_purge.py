@@ -764,7 +764,8 @@ def test_a_purge_that_lost_its_lease_records_nothing_more(world: World) -> None:
     report = run_purge(world.solr, batch=2, stop=taken_over)
     assert (other[0].status, other[0].resumed) == ("finished", True)
     assert report.status == "leased"
-    assert "another process has taken the lease of the purge" in report.note
+    # On a busy machine the thread that renews the lease may notice the loss before a write does.
+    assert re.search(r"has taken the lease of the purge|the lease of purge was taken by", report.note)
     assert open_purge(world.solr) is None
 
 
