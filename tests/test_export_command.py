@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pytest
@@ -385,6 +385,28 @@ def test_refusals_before_an_interruption_still_count(world: World, atlas: Atlas,
 
     assert before > 0
     assert load_export(world.solr, world.name).refused == len(refused)
+
+
+def test_refusals_of_an_export_that_cannot_be_resumed_do_not_count(world: World, atlas: Atlas) -> None:
+    """The index no longer has the run from which the interrupted export began, so everything is sent again."""
+    world.finished(HIVE, 2)
+    asked = question(world)
+    since = replace(asked, selection=replace(asked.selection, since_run="gone##1"))
+    pending = {"question": since.digest, "place": asdict(Place()), "until": "gone##2", "refused": 5}
+    save_export(world.solr, ExportPosition(world.name, until="gone##1", asked=asked.digest, pending=pending))
+    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
+
+    follow(
+        world.solr,
+        world.name,
+        asked,
+        connection,
+        now_ms=lambda: AS_OF_MS,
+        refused=lambda _: None,
+        progress=nobody,
+    )
+
+    assert load_export(world.solr, world.name).refused == 0
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ QUIET_MS: Final = 3_600_000
 """Time after which an unchanged file is not expected to grow, so that the rest after its last newline is yielded."""
 FORGET_MS: Final = 7 * 86_400_000
 GIVEN_UP_AFTER: Final = 32
-"""Number of consecutive failures, spread over about a day, after which a file that was moved away is no longer held."""
+"""Number of consecutive failures, spread over about a day, after which navlin closes a file that was moved away."""
 ROTATED_MS: Final = 60_000
 """Time since the last write for which a moved file is still held, because its writer may still have it open."""
 

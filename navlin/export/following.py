@@ -75,10 +75,9 @@ class _InIndex:
     def load(self, question: Question) -> dict[str, Any] | None:
         """Return the position of an unfinished export of the same question; None if there is none."""
         pending = dict(self._kept.pending)
-        if pending.get("question") != question.digest:
-            return None
-        self.refusals = pending.get("refused", 0)  # earlier versions did not store it
-        return pending
+        fits = pending.get("question") == question.digest
+        self.refusals = pending.get("refused", 0) if fits else 0
+        return pending if fits else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
         pending = {
