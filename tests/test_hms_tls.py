@@ -43,8 +43,8 @@ def source(port: int, ca_file: Path | str, *, host: str = "127.0.0.1") -> HiveMe
         (f"thrift://{host}:{port}",),
         tls=True,
         ca_file=str(ca_file),
-        connect_timeout_s=5.0,
-        call_timeout_s=20.0,
+        connect_timeout_s=60.0,
+        call_timeout_s=120.0,
     )
 
 

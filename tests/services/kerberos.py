@@ -47,7 +47,7 @@ class Kdc:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.krb5_conf.write_text(
             f"[libdefaults]\n default_realm = {REALM}\n udp_preference_limit = 1\n dns_lookup_kdc = false\n"
-            f" rdns = false\n kdc_timeout = 3000\n max_retries = 1\n"
+            f" rdns = false\n kdc_timeout = 30000\n max_retries = 1\n"
             f"[realms]\n {REALM} = {{\n  kdc = 127.0.0.1:{self.port}\n }}\n"
         )
         arguments = (str(self.directory), REALM, str(self.port), str(self._life_s))

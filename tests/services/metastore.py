@@ -72,8 +72,8 @@ DROP_PARTITION = Call(
 class Metastore(metastore.Metastore):
     @property
     def address(self) -> Address:
-        """Address for a client with short timeouts."""
-        return Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
+        """Address for a client that waits a minute for an answer, however busy the machine is."""
+        return Address((self.uri,), connect_timeout_s=60, call_timeout_s=60)
 
     def client(self) -> Connection:
         return Connection(self.address)
