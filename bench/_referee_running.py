@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bench._referee_environments import python_of
-from bench._referee_frames import read_programs
 from bench._referee_parts import PARTS, TPCDS, Part, Place
 from bench._referee_statements import STATEMENTS, Statement, read_statements, setup_statements
 from bench._referee_tpcds import queries, table_definitions
@@ -70,7 +69,6 @@ def statements_of(part: Part, jars: Path) -> list[Statement]:
     for below, places in part.directories:
         for place in places:
             found += read_statements(STATEMENTS / below, place, part.name)
-            found += read_programs(STATEMENTS / below, place, part.name) if place.programs else []
     found.sort(key=lambda each: each.place.suffix)
     return [each for each in found if not each.truth or not each.truth.parts or part.name in each.truth.parts]
 
@@ -117,7 +115,6 @@ def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
         "spark.sql.catalogImplementation": "hive",
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={kept.data}/metastore;create=true",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
-        "spark.referee.format": part.table_format,
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
     }
     if agents := list(jars.glob(_AGENT)):
@@ -196,7 +193,7 @@ def _run(part: Part, statement: Statement, spark: SparkSession, files: str) -> N
     if part is TPCDS:
         _make_of_query(statement, spark)
     elif statement.program:
-        statement.program(spark, statement.outputs_named("{out}", files), files)
+        statement.program.run(spark, statement.outputs_named("{out}", files), files, part.table_format)
     for sql in () if part is TPCDS else statement.sql:
         using = statement.place.using or part.table_format
         spark.sql(statement.outputs_named(sql, files).replace("{format}", using))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import inspect
 import json
 import sys
 import tempfile
@@ -46,7 +45,7 @@ def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) ->
     found = []
     for statement in statements_of(part, jars):
         if statement.name in runs and _wanted(statement.name, patterns):
-            text = inspect.getsource(statement.program) if statement.program else "; ".join(statement.sql)
+            text = statement.program.text if statement.program else "; ".join(statement.sql)
             judged = judge(
                 statement,
                 text,
