@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench._referee_environments import python_of
+from bench._referee_environments import python_of, session_settings
 from bench._referee_parts import PARTS, TPCDS, Part, Place
 from bench._referee_statements import STATEMENTS, Statement, read_statements, setup_statements
 from bench._referee_tpcds import queries, table_definitions
@@ -99,21 +99,9 @@ def run_part(
 
 
 def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
-    derby = kept.data / "derby"
-    settings = {
+    settings = session_settings(kept.logs, kept.data) | {
         "spark.driver.memory": "1500m",
-        # Only the fast compiler is used, because hardly any code runs often enough to repay optimization.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        f"--add-opens=java.base/java.security=ALL-UNNAMED -Dderby.system.home={derby}",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": kept.logs.as_uri(),
         "spark.local.dir": str(kept.data / "spill"),
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(kept.data / "warehouse"),
-        "spark.sql.catalogImplementation": "hive",
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={kept.data}/metastore;create=true",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
     }

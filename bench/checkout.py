@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bench._index import JARS, REPOSITORY
 from bench._machine import load_of_machine
-from bench._shown import options
+from bench._options import options
 
 JAR_SETS = {
     "Solr's jars": ("solr",),

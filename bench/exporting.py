@@ -24,7 +24,8 @@ from rich.console import Console
 
 from bench._index import ENGINE, HMS, Filler, entity, flow, own_solr
 from bench._machine import load_of_machine, peak_mib
-from bench._shown import options, table_of
+from bench._options import options
+from bench._shown import table_of
 from navlin.export.choosing import Selection
 from navlin.export.target import targets
 from navlin.export.writing import Positions, Question, write_file

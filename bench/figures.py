@@ -13,7 +13,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from bench._shown import options
+from bench._options import options
 
 FIGURES: Final = {
     "This takes a minute on two cores": "checkout",

@@ -29,7 +29,8 @@ from rich.table import Table
 from bench._index import REPOSITORY, own_solr
 from bench._machine import load_of_machine
 from bench._made_sources import FILLINGS, Filling
-from bench._shown import options, table_of
+from bench._options import options
+from bench._shown import table_of
 from navlin.index.admin.cores import CORES
 from navlin.index.graph.state import held_in_range
 from navlin.index.journal.runs import RunRecord

@@ -28,7 +28,8 @@ from rich.table import Table
 
 from bench._index import REPOSITORY
 from bench._machine import load_of_machine
-from bench._shown import options, percentile, table_of
+from bench._options import options
+from bench._shown import percentile, table_of
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr

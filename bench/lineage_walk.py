@@ -27,7 +27,8 @@ from rich.console import Console
 
 from bench._index import REPOSITORY, all_tables, fill, own_solr
 from bench._machine import own_java, processor_s
-from bench._shown import options, percentile, table_of
+from bench._options import options
+from bench._shown import percentile, table_of
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key

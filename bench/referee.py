@@ -27,11 +27,11 @@ from rich.table import Table
 
 from bench._index import JARS
 from bench._machine import load_of_machine
+from bench._options import options
 from bench._referee_edges import Extracted, agent_edges, navlin_edges
 from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
 from bench._referee_parts import OWN, PARTS, TPCDS, Part
 from bench._referee_running import Kept, run_part, statements_of
-from bench._shown import options
 from navlin.solr_server.jars import fetch, progress_on
 
 WIDTH = 150

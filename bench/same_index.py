@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._index import JARS, REPOSITORY, own_solr
-from bench._shown import options
+from bench._options import options
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr
 from navlin.model.identity import identify

@@ -28,7 +28,8 @@ from rich.table import Table
 
 from bench._index import ENGINE, HMS, own_solr
 from bench._machine import load_of_machine, own_java, processor_s
-from bench._shown import options, percentile, table_of
+from bench._options import options
+from bench._shown import percentile, table_of
 from navlin.console.search import COUNTED, RESULTS_A_PAGE
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr

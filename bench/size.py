@@ -16,7 +16,8 @@ from rich.table import Table
 
 from bench._index import REPOSITORY, own_solr
 from bench._made_sources import FILLINGS
-from bench._shown import options, table_of
+from bench._options import options
+from bench._shown import table_of
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.pipeline.run import Pipeline

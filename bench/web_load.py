@@ -32,7 +32,8 @@ from rich.table import Table
 
 from bench._index import all_tables, fill
 from bench._machine import command_of, load_of_machine, processes, processor_s, resident_mib
-from bench._shown import options, percentile, table_of
+from bench._options import options
+from bench._shown import percentile, table_of
 from bench.latency import served
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import dis
+import subprocess
+import sys
 from pathlib import Path
 from types import CodeType
 
@@ -256,6 +258,11 @@ def test_an_environment_is_built_once_and_rebuilt_if_its_packages_change(tmp_pat
     (tmp_path / "some" / "packages.txt").write_text("another==1\n")
     assert python_of(Environment("some", ()), tmp_path) == python
     assert not left.exists()
+
+
+def test_a_session_needs_no_package_but_pyspark() -> None:
+    without_packages = [sys.executable, "-S", "-c", "import bench._referee_running, bench.every_node"]
+    subprocess.run(without_packages, cwd=Path(__file__).parents[1], check=True)
 
 
 def test_parts_that_share_an_environment_pin_the_same_packages() -> None:
