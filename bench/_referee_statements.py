@@ -6,8 +6,10 @@ of a line, and in ``*.programs`` a program in Python; the lines before the first
 A program knows ``spark`` (the session), ``out`` (the table to write), ``files`` (a directory for files), ``form`` (the
 table format of the part), and ``F`` and ``Window`` of ``pyspark.sql``. In SQL, ``{out}`` is the table ``out.name``,
 ``{out_b}`` another table of the statement, ``{dir}`` a directory for files, and ``{format}`` the table format. In a
-truth, ``{out}`` and ``{out_b}`` are the same tables. In both, ``{name}`` is the statement's name. The lines
-of a truth are:
+truth, ``{out}`` and ``{out_b}`` are the same tables. In both, ``{name}`` is the statement's name. Of statements
+that vary a shape a table ``| heading | …`` above the first name has a row each: ``{heading}`` is what the row says.
+
+The lines of a truth are:
 
     a, b = orders.x, (orders.y)     columns of the output and their sources; nothing after ``=`` means no source
     id, note == orders              each column comes from the column of the same name
@@ -189,7 +191,7 @@ def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
 
 def _of_file(path: Path, place: Place, part: str) -> Iterator[Statement]:
     shared, *blocks = re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)
-    for block in blocks:
+    for block in (varied for each in blocks for varied in _varied(each, shared)):
         head, _, rest = block.partition("\n")
         name = head.strip() + place.suffix
         lines = rest.splitlines()
@@ -203,6 +205,17 @@ def _of_file(path: Path, place: Place, part: str) -> Iterator[Statement]:
             yield Statement(name, tuple(_split(text)), truth, place=place)
         else:
             yield Statement(name, (), truth, Program(name, shared, text), place)
+
+
+def _varied(block: str, shared: str) -> Iterator[str]:
+    """Yield a statement once for each row of the table above the statements, or as it is if there is no table."""
+    lines = [line.strip("|").split("|") for line in shared.splitlines() if line.startswith("|")]
+    headings, *rows = lines or [[], []]
+    for row in rows:
+        varied = block
+        for heading, value in zip(headings, row, strict=True):
+            varied = varied.replace(f"{{{heading.strip()}}}", value.strip())
+        yield varied
 
 
 def _split(text: str) -> Iterator[str]:
