@@ -6,8 +6,9 @@ of a line, and in ``*.programs`` a program in Python; the lines before the first
 A program knows ``spark`` (the session), ``out`` (the table to write), ``files`` (a directory for files), ``form`` (the
 table format of the part), and ``F`` and ``Window`` of ``pyspark.sql``. In SQL, ``{out}`` is the table ``out.name``,
 ``{out_b}`` another table of the statement, ``{dir}`` a directory for files, and ``{format}`` the table format. In a
-truth, ``{out}`` and ``{out_b}`` are the same tables. In both, ``{name}`` is the statement's name. Of statements
-that vary a shape a table ``| heading | …`` above the first name has a row each: ``{heading}`` is what the row says.
+truth, ``{out}`` and ``{out_b}`` are the same tables. In both, ``{name}`` is the statement's name. If
+statements only vary a shape, a table ``| heading | …`` above the first name has a row for each of them, and
+``{heading}`` becomes the row's value.
 
 The lines of a truth are:
 
@@ -208,7 +209,7 @@ def _of_file(path: Path, place: Place, part: str) -> Iterator[Statement]:
 
 
 def _varied(block: str, shared: str) -> Iterator[str]:
-    """Yield a statement once for each row of the table above the statements, or as it is if there is no table."""
+    """Yield a statement for each row of the table above the statements, or as it is if there is none."""
     lines = [line.strip("|").split("|") for line in shared.splitlines() if line.startswith("|")]
     headings, *rows = lines or [[], []]
     for row in rows:

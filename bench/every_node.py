@@ -6,8 +6,8 @@
 The first runs them, in any Python with PySpark; ``--formats``: statements of Delta, Iceberg and Hudi, for each whose jars
 are in JARS; ``--real-time``: streams of Spark 4.1 and later. The second keeps the log, reduced: SQL executions that
 succeeded and streams, without metrics and tasks, the scratch directory called ``/SCRATCH``. ``tests/plan_nodes`` holds such
-logs. The statements are in ``bench/statements/plan_nodes.tsv``: kind, name and SQL, where ``;; ``
-separates statements, and what stands in braces is a part, the table or the scratch directory.
+logs. The statements are in ``bench/statements/plan_nodes.tsv``: kind, name and SQL. ``;; `` separates statements; in braces
+are parts of statements, the table to write and the scratch directory.
 """
 
 from __future__ import annotations
