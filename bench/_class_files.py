@@ -1,5 +1,5 @@
-"""Read the part of class files in jars that determines the printed names of plan nodes: ancestors, methods, and
-strings in methods."""
+"""Read class files in jars: their literals, and the part that determines the printed names of plan nodes (ancestors,
+methods, and strings in methods)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def classes_of(jar: Path) -> Iterator[ClassFile]:
 
 
 def read_class(data: bytes) -> ClassFile:
-    constants, at = _constants(data)
+    constants, _, at = _constants(data)
     flags, this, parent, count = struct.unpack_from(">HHHH", data, at)
     interfaces = struct.unpack_from(f">{count}H", data, at + 8)
     _, at = _members(data, at + 8 + 2 * count)
@@ -74,13 +74,20 @@ def read_class(data: bytes) -> ClassFile:
     return ClassFile(constants[constants[this]], ancestors, flags, texts)
 
 
-def _constants(data: bytes) -> tuple[list[Any], int]:
-    """Return the constant pool and the offset after it.
+def literals_of(data: bytes) -> list[str]:
+    """Return the string literals of a class file, in the order of its constant pool."""
+    constants, literals, _ = _constants(data)
+    return [constants[constants[each]] for each in literals]
+
+
+def _constants(data: bytes) -> tuple[list[Any], list[int], int]:
+    """Return the constant pool, the places of string literals in it, and the offset after it.
 
     In the pool, a text is a Python string, a class or string constant is the index of its text, and a concatenation
     is the number of its bootstrap method."""
     count = struct.unpack_from(">H", data, 8)[0]
     pool: list[Any] = [None] * count
+    literals: list[int] = []
     place, at = 1, 10
     while place < count:
         tag = data[at]
@@ -91,13 +98,14 @@ def _constants(data: bytes) -> tuple[list[Any], int]:
             at += 2 + size
         elif tag in (CLASS, STRING):
             pool[place] = struct.unpack_from(">H", data, at)[0]
+            literals += [place] if tag == STRING else []
             at += 2
         else:
             if tag == DYNAMIC:
                 pool[place] = struct.unpack_from(">H", data, at)[0]
             at += SIZES[tag]
         place += 2 if tag in WIDE else 1
-    return pool, at
+    return pool, literals, at
 
 
 def _members(data: bytes, at: int) -> tuple[list[tuple[int, int, list[tuple[int, bytes]]]], int]:

@@ -1,6 +1,4 @@
-"""Statements and reads of ``bench.every_node`` that need the jars of Delta, Iceberg or Hudi."""
-
-# ruff: noqa: E501, S608 - statements as they are run
+"""Settings, tables and reads of ``bench.every_node`` that need the jars of Delta, Iceberg or Hudi."""
 
 from __future__ import annotations
 
@@ -9,52 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-DELTA: Final = {
-    "delta_changes": "{made} select id, k, _change_type from table_changes('src.d', 1)",
-    "delta_changes_by_path": "{made} select id, k from table_changes_by_path('{dir}/warehouse/src.db/d', 1)",
-    "delta_clone": "create table {out} shallow clone src.d",
-    "delta_restore": "restore table src.d to version as of 1",
-    "delta_update": "create table {out} using delta as select id, k, v from src.a;; update {out} set k = 'z' where id = 1",
-    "delta_delete": "create table {out} using delta as select id, k, v from src.a;; delete from {out} where id = 1",
-    "delta_merge": "create table {out} using delta as select id, k from src.a;; merge into {out} t using src.b s on t.id = s.id when matched then update set k = s.k",
-    "delta_replace_using": "create table {out} using delta as select id, k from src.a;; insert into {out} replace using (id) select id, k from src.b",
-    "delta_replace_on": "create table {out} using delta as select id, k from src.a;; insert into {out} as t replace on t.id = s.id (select id, k from src.b) as s",
-}
-DELTA_V2: Final = {
-    "delta_v2_read": "{made} select id, k from src.d where id > 0",
-    "delta_v2_read_path": "{made} select id, k from delta.`{dir}/warehouse/src.db/d` where id > 0",
-}
-_ICEBERG_TABLE: Final = "create table local.{out} using iceberg as select id, k from src.a"
-_ON_READ: Final = (
-    "create table local.{out} using iceberg tblproperties ('write.merge.mode' = 'merge-on-read', "
-    "'write.update.mode' = 'merge-on-read', 'write.delete.mode' = 'merge-on-read', 'format-version' = '2') as select id, k from src.a"
-)
-_MERGE: Final = "merge into local.{out} t using local.src.i s on t.id = s.id when matched then update set k = s.k when not matched then insert (id, k) values (s.id, s.k)"
-ICEBERG: Final = {
-    "iceberg_read": "{made} select id, k from local.src.i where v > 1",
-    "iceberg_insert": _ICEBERG_TABLE + ";; insert into local.{out} select id, k from local.src.i",
-    "iceberg_merge": f"{_ICEBERG_TABLE};; {_MERGE}",
-    "iceberg_delete": _ICEBERG_TABLE + ";; delete from local.{out} where id in (select id from local.src.i)",
-    "iceberg_delete_all": _ICEBERG_TABLE + ";; delete from local.{out} where id > 0",
-    "iceberg_update": _ICEBERG_TABLE + ";; update local.{out} set k = 'z' where id = 1",
-    "iceberg_merge_on_read": f"{_ON_READ};; {_MERGE}",
-    "iceberg_delete_on_read": _ON_READ
-    + ";; delete from local.{out} where id in (select id from local.src.i)",
-    "iceberg_update_on_read": _ON_READ + ";; update local.{out} set k = 'z' where id = 1",
-}
-HUDI: Final = {
-    "hudi_changes": "{made} select id, k from hudi_table_changes('{dir}/hudi_mor', 'latest_state', 'earliest')",
-    "hudi_timeline": "{made} select action from hudi_query_timeline('{dir}/hudi_mor', 'true')",
-    "hudi_file_view": "{made} select file_id from hudi_filesystem_view('{dir}/hudi_mor')",
-    "hudi_metadata": "{made} select key from hudi_metadata('{dir}/hudi_mor')",
-}
-_SESSION_CATALOG: Final = "spark.sql.catalog.spark_catalog"
+from bench._referee_parts import DELTA
+
 _SETTINGS: Final = {
-    "delta": {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        _SESSION_CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.databricks.delta.snapshotPartitions": "1",
-    },
+    "delta": DELTA,
     "iceberg": {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
@@ -62,7 +18,7 @@ _SETTINGS: Final = {
     },
     "hudi": {
         "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-        _SESSION_CATALOG: "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     },
@@ -118,18 +74,18 @@ def run_formats(
         spark.sql("create table local.src.i using iceberg as select id, k, v from src.a")
     if "hudi" in formats:
         _run_hudi(spark, directory, case)
-        statements(HUDI)
+        statements("hudi")
     if "delta" in formats:
-        statements(DELTA)
+        statements("delta")
     if "iceberg" in formats:
-        statements(ICEBERG)
+        statements("iceberg")
         for mode in ("extended", "cost"):
             spark.conf.set("spark.sql.ui.explainMode", mode)
-            statements({f"{mode}_{name}": text for name, text in ICEBERG.items()})
+            statements("iceberg", f"{mode}_")
         spark.conf.set("spark.sql.ui.explainMode", "formatted")
     if "delta" in formats:
         spark.conf.set("spark.databricks.delta.v2.enableMode", "STRICT")
-        statements(DELTA_V2)
+        statements("delta v2")
 
 
 def _make_delta(spark: Any) -> None:

@@ -1,4 +1,5 @@
-"""Virtual environments with other Spark versions than navlin's own, created once and reused."""
+"""Virtual environments with other Spark versions than navlin's own, created once and reused, and the settings of a
+session in any of them."""
 
 from __future__ import annotations
 
@@ -27,3 +28,20 @@ def python_of(environment: Environment, below: Path) -> Path:
                 subprocess.run([*pip, "--no-build-isolation", *packages], check=True)
         made_of.write_text(wanted)
     return python
+
+
+def session_settings(logs: Path, data: Path) -> dict[str, str]:
+    """Return the settings of a session that logs its events, with a Hive metastore and a warehouse below ``data``."""
+    return {
+        # Only the fast compiler is used, because hardly any code runs often enough to repay optimization.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        f"--add-opens=java.base/java.security=ALL-UNNAMED -Dderby.system.home={data}/derby",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": logs.as_uri(),
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": str(data / "warehouse"),
+        "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={data}/metastore;create=true",
+    }

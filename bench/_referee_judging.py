@@ -51,7 +51,7 @@ _CONSTRUCTS: Final = (
     ("view", r"(?i)\b(CREATE|ALTER)( OR REPLACE)? VIEW"),
     ("grouping sets", r"(?i)\b(ROLLUP|CUBE|GROUPING SETS)\b"),
     ("unpivot", r"(?i)UNPIVOT"),
-    ("program", r"(?i)\bTRANSFORM \(|InPandas|InArrow|pandas_function|\.rdd\b"),
+    ("program", r"(?i)\bTRANSFORM \(|InPandas|InArrow|pandas_udf|\.rdd\b"),
     ("subquery", r"(?is)\(\s*SELECT\b"),
 )
 
@@ -178,7 +178,7 @@ class Share:
 
 def judge(statement: Statement, text: str, navlin: Extracted, agent: Extracted) -> Judged:
     """Compare navlin with the agent, and each with the expected lineage if there is one. ``text`` is the SQL or the
-    source of the program."""
+    text of the program."""
     judged = Judged(statement.name, navlin, agent, statement.truth)
     for edge in judged.only_navlin:
         judged.differences.setdefault(_of_navlin(judged, edge, text), set()).add(edge)

@@ -62,15 +62,15 @@ _SPARK_3_4: Final = ("pyspark==3.4.4", "py4j==0.10.9.7")
 _SPARK_3_5: Final = ("pyspark==3.5.9", "py4j==0.10.9.9")
 _SPARK_4_1: Final = ("pyspark==4.1.4", "py4j==0.10.9.9")
 
-_DELTA: Final = {
+DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The tables are small: the default of 50 tasks for each read of a table's log would take longer than everything
     # else.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-_BOTH: Final = _DELTA | {
-    "spark.sql.extensions": f"{_DELTA['spark.sql.extensions']},"
+_BOTH: Final = DELTA | {
+    "spark.sql.extensions": f"{DELTA['spark.sql.extensions']},"
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.local.type": "hadoop",
@@ -144,7 +144,7 @@ PARTS: Final = {
             _DELTA_DIRECTORIES,
             Environment("spark-3.5-delta", (*_SPARK_3_5, "delta-spark==3.3.3")),
             "delta",
-            _DELTA,
+            DELTA,
         ),
         Part(
             "delta-4",
@@ -152,7 +152,7 @@ PARTS: Final = {
             _DELTA_DIRECTORIES,
             Environment("spark-4.1-delta", (*_SPARK_4_1, "delta-spark==4.4.0")),
             "delta",
-            _DELTA,
+            DELTA,
         ),
         Part(
             "iceberg-1.9",

@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench._referee_environments import python_of
-from bench._referee_frames import read_programs
+from bench._referee_environments import python_of, session_settings
 from bench._referee_parts import PARTS, TPCDS, Part, Place
 from bench._referee_statements import STATEMENTS, Statement, read_statements, setup_statements
 from bench._referee_tpcds import queries, table_definitions
@@ -70,7 +69,6 @@ def statements_of(part: Part, jars: Path) -> list[Statement]:
     for below, places in part.directories:
         for place in places:
             found += read_statements(STATEMENTS / below, place, part.name)
-            found += read_programs(STATEMENTS / below, place, part.name) if place.programs else []
     found.sort(key=lambda each: each.place.suffix)
     return [each for each in found if not each.truth or not each.truth.parts or part.name in each.truth.parts]
 
@@ -101,23 +99,10 @@ def run_part(
 
 
 def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
-    derby = kept.data / "derby"
-    settings = {
+    settings = session_settings(kept.logs, kept.data) | {
         "spark.driver.memory": "1500m",
-        # Only the fast compiler is used, because hardly any code runs often enough to repay optimization.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        f"--add-opens=java.base/java.security=ALL-UNNAMED -Dderby.system.home={derby}",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": kept.logs.as_uri(),
         "spark.local.dir": str(kept.data / "spill"),
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(kept.data / "warehouse"),
-        "spark.sql.catalogImplementation": "hive",
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={kept.data}/metastore;create=true",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
-        "spark.referee.format": part.table_format,
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
     }
     if agents := list(jars.glob(_AGENT)):
@@ -196,7 +181,7 @@ def _run(part: Part, statement: Statement, spark: SparkSession, files: str) -> N
     if part is TPCDS:
         _make_of_query(statement, spark)
     elif statement.program:
-        statement.program(spark, statement.outputs_named("{out}", files), files)
+        statement.program.run(spark, statement.outputs_named("{out}", files), files, part.table_format)
     for sql in () if part is TPCDS else statement.sql:
         using = statement.place.using or part.table_format
         spark.sql(statement.outputs_named(sql, files).replace("{format}", using))

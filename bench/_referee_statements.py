@@ -1,10 +1,16 @@
 """Statements with lineage written by hand, so that the expected lineage comes from the SQL and not from a tool.
 
 A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow hold
-its expected lineage (the truth). The rest is one or more SQL statements, each ended by ``;`` at the end of a line.
-In SQL, ``{out}`` is the table ``out.name``, ``{out_b}`` another table of the statement, ``{dir}`` a directory for
-files, and ``{format}`` the table format. In a truth, ``{out}`` and ``{out_b}`` are the same tables. In both,
-``{name}`` is the statement's name. The lines of a truth are:
+its expected lineage (the truth). The rest is, in ``*.sql``, one or more SQL statements, each ended by ``;`` at the end
+of a line, and in ``*.programs`` a program in Python; the lines before the first name precede each program of the file.
+A program knows ``spark`` (the session), ``out`` (the table to write), ``files`` (a directory for files), ``form`` (the
+table format of the part), and ``F`` and ``Window`` of ``pyspark.sql``. In SQL, ``{out}`` is the table ``out.name``,
+``{out_b}`` another table of the statement, ``{dir}`` a directory for files, and ``{format}`` the table format. In a
+truth, ``{out}`` and ``{out_b}`` are the same tables. In both, ``{name}`` is the statement's name. If
+statements only vary a shape, a table ``| heading | …`` above the first name has a row for each of them, and
+``{heading}`` becomes the row's value.
+
+The lines of a truth are:
 
     a, b = orders.x, (orders.y)     columns of the output and their sources; nothing after ``=`` means no source
     id, note == orders              each column comes from the column of the same name
@@ -30,17 +36,16 @@ precede the database; ``spark_catalog`` may be omitted. ``c{1..119} = wide.c{@+1
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench._referee_parts import TABLE, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-Run = Callable[["SparkSession", str, str], None]
 
 STATEMENTS: Final = Path(__file__).parent / "statements"
 SETUP: Final = "setup"
@@ -124,6 +129,27 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """A program in Python. ``shared`` is the text that precedes each program of its file."""
+
+    name: str
+    shared: str
+    text: str
+
+    @property
+    def code(self) -> CodeType:
+        """The compiled program. Annotations are values, from which pandas functions get their kind."""
+        return compile(f"{self.shared}\n{self.text}", self.name, "exec", dont_inherit=True)
+
+    def run(self, spark: SparkSession, out: str, files: str, form: str) -> None:
+        from pyspark.sql import Window, functions
+
+        # Spark's workers have no module of these functions: those of __main__ are sent with their code.
+        names = {"__name__": "__main__", "spark": spark, "out": out, "files": files, "form": form}
+        exec(self.code, {**names, "F": functions, "Window": Window})  # noqa: S102 - programs of this repository
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """A statement: either ``sql`` to run in order, or a ``program``. ``truth`` is None if the lineage was not
     written by hand."""
@@ -131,7 +157,7 @@ class Statement:
     name: str
     sql: tuple[str, ...]
     truth: Truth | None = None
-    program: Run | None = None
+    program: Program | None = None
     place: Place = TABLE
 
     def outputs_named(self, text: str, files: str) -> str:
@@ -148,13 +174,10 @@ class BadStatement(Exception):
 
 def read_statements(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
     """Return the statements of a directory, except those in ``setup.sql``, with their expected lineage in this
-    part."""
-    found = [
-        statement
-        for path in sorted(directory.glob("*.sql"))
-        if path.stem != SETUP
-        for statement in _of_file(path, place, part)
-    ]
+    part. Programs are the last, and are left out if the place has none."""
+    paths = [path for path in sorted(directory.glob("*.sql")) if path.stem != SETUP]
+    paths += sorted(directory.glob("*.programs")) if place.programs else []
+    found = [statement for path in paths for statement in _of_file(path, place, part)]
     if len(names := {each.name for each in found}) != len(found):
         twice = sorted(each for each in names if sum(one.name == each for one in found) > 1)
         raise BadStatement(f"two statements are named {', '.join(twice)}")
@@ -168,7 +191,8 @@ def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
 
 
 def _of_file(path: Path, place: Place, part: str) -> Iterator[Statement]:
-    for block in re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)[1:]:
+    shared, *blocks = re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)
+    for block in (varied for each in blocks for varied in _varied(each, shared)):
         head, _, rest = block.partition("\n")
         name = head.strip() + place.suffix
         lines = rest.splitlines()
@@ -177,7 +201,22 @@ def _of_file(path: Path, place: Place, part: str) -> Iterator[Statement]:
             truth = read_truth(name, (line[2:].strip() for line in lines[:at]), place, part)
         except ValueError as error:
             raise BadStatement(f"{path.name}, {name}: {error}") from error
-        yield Statement(name, tuple(_split("\n".join(lines[at:]))), truth, place=place)
+        text = "\n".join(lines[at:])
+        if path.suffix == ".sql":
+            yield Statement(name, tuple(_split(text)), truth, place=place)
+        else:
+            yield Statement(name, (), truth, Program(name, shared, text), place)
+
+
+def _varied(block: str, shared: str) -> Iterator[str]:
+    """Yield a statement for each row of the table above the statements, or as it is if there is none."""
+    lines = [line.strip("|").split("|") for line in shared.splitlines() if line.startswith("|")]
+    headings, *rows = lines or [[], []]
+    for row in rows:
+        varied = block
+        for heading, value in zip(headings, row, strict=True):
+            varied = varied.replace(f"{{{heading.strip()}}}", value.strip())
+        yield varied
 
 
 def _split(text: str) -> Iterator[str]:

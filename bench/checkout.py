@@ -7,7 +7,6 @@ Sizes are of the files in ``.jars`` and ``.venv``; packages are compressed while
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import sysconfig
@@ -17,9 +16,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench._index import JARS, REPOSITORY
 from bench._machine import load_of_machine
+from bench._options import options
 
-REPOSITORY = Path(__file__).parents[1]
 JAR_SETS = {
     "Solr's jars": ("solr",),
     "Hadoop's and Hive's jars": ("hadoop", "hive", "hive-metastore"),
@@ -55,15 +55,13 @@ def made(*target: str) -> float:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = options(__doc__)
     arguments.add_argument("--tests", action="store_true", help="`make test` as well")
     arguments.add_argument("--services", action="store_true", help="`make test-services` as well")
     given = arguments.parse_args()
     table = Table("what", "", title="a checkout, all of it fetched", title_justify="left")
     for name, sets in JAR_SETS.items():
-        table.add_row(name, f"{size_bytes(*(REPOSITORY / '.jars' / each for each in sets)) / 1e6:,.0f} MB")
+        table.add_row(name, f"{size_bytes(*(JARS / each for each in sets)) / 1e6:,.0f} MB")
     table.add_row("Python packages", f"{size_bytes(Path(sysconfig.get_path('platlib'))) / 1e6:,.0f} MB")
     targets: list[tuple[str, ...]] = [("demo", "ONCE=1")]
     targets += [("test",)] if given.tests else []

@@ -9,7 +9,6 @@ with their sub-operations and relations.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import random
@@ -22,11 +21,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Table
 
-from bench._machine import load_of_machine
-from bench.lineage_walk import ENGINE, HMS, entity, flow, own_solr, put
-from bench.whole_result import most_mib
+from bench._index import ENGINE, HMS, Filler, entity, flow, own_solr
+from bench._machine import load_of_machine, peak_mib
+from bench._options import options
+from bench._shown import table_of
 from navlin.export.choosing import Selection
 from navlin.export.target import targets
 from navlin.export.writing import Positions, Question, write_file
@@ -63,18 +62,15 @@ def fill(solr: Solr, tables: int, operations: int, changed: int) -> None:
     ``changed`` again."""
     rng = random.Random(7)
     every = [table_key(HMS, f"db{number % 200}", f"t{number}") for number in range(tables)]
-    written: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
-    for table in every:
-        for key in (table, *(column_key(table, name) for name in COLUMNS)):
-            put(solr, written, ELEMENTS, entity(key) | _stamp(HMS.id, 1))
-    for number in range(operations):
-        one, other, target = rng.sample(every, 3)
-        iteration = 2 if number >= operations - changed else 1
-        for core, document in _operation(number, (one, other), target):
-            put(solr, written, core, document | _stamp(ENGINE.id, iteration))
-    for core in written:
-        put(solr, written, core, None)
-        solr.commit(core, soft=False)
+    with Filler(solr) as filler:
+        for table in every:
+            for key in (table, *(column_key(table, name) for name in COLUMNS)):
+                filler.put(ELEMENTS, entity(key) | _stamp(HMS.id, 1))
+        for number in range(operations):
+            one, other, target = rng.sample(every, 3)
+            iteration = 2 if number >= operations - changed else 1
+            for core, document in _operation(number, (one, other), target):
+                filler.put(core, document | _stamp(ENGINE.id, iteration))
     for source, iteration in ((HMS, 1), (ENGINE, 1), (ENGINE, 2)):
         started_ms = FIRST_MS + iteration * HOUR_MS
         save_run(
@@ -124,7 +120,7 @@ def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Mad
             records, operations, size = done.records, done.counts["operations"], file.stat().st_size
             file.unlink()
         seconds = time.perf_counter() - began
-    return Made(seconds, size / 1e6, most_mib(os.getpid()), records, operations)
+    return Made(seconds, size / 1e6, peak_mib(os.getpid()), records, operations)
 
 
 def in_a_process(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
@@ -134,12 +130,7 @@ def in_a_process(address: SolrAddress, name: str, since_run: str, folder: Path) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tables", type=int, default=20_000)
-    parser.add_argument("--operations", type=int, default=55_000)
-    parser.add_argument("--changed", type=int, default=550)
+    parser = options(__doc__, tables=20_000, operations=55_000, changed=550)
     parser.add_argument("--targets", default=",".join(targets()))
     given = parser.parse_args()
     names = [READ_ALONE, *given.targets.split(",")]
@@ -157,9 +148,8 @@ def main() -> None:
         }
     console = Console()
     console.print(f"{counts[0]:,} entities, {counts[1]:,} relations; load: {load_of_machine()}")
-    shown = Table(
-        "form", "lines", "MB", "s", "relations a second", "MiB", "changes: s", "of the whole", "MiB"
-    )
+    headings = ("lines", "MB", "s", "relations a second", "MiB", "changes: s", "of the whole", "MiB")
+    shown = table_of("form", figures=headings)
     for name in names:
         every, few = made[name, ""], made[name, run_id(ENGINE.id, 1)]
         shown.add_row(

@@ -10,7 +10,6 @@ the JVMs of both. Finally the same records are run again, with nothing changed.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -25,10 +24,13 @@ from typing import Any
 import pysolr
 from pyspark.sql import SparkSession
 from rich.console import Console
-from rich.table import Table as Shown
+from rich.table import Table
 
+from bench._index import REPOSITORY, own_solr
 from bench._machine import load_of_machine
 from bench._made_sources import FILLINGS, Filling
+from bench._options import options
+from bench._shown import table_of
 from navlin.index.admin.cores import CORES
 from navlin.index.graph.state import held_in_range
 from navlin.index.journal.runs import RunRecord
@@ -37,10 +39,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
-from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 
-REPOSITORY = Path(__file__).parents[1]
 PLAIN = {ELEMENTS: "plain_elements", RELATIONS: "plain_relation"}
 PLAIN_BATCH = 1_000
 PLAIN_THREADS = 2
@@ -69,10 +68,10 @@ def empty(solr: Solr, *cores: str) -> None:
         solr.commit(core, soft=False)
 
 
-def measure(server: EmbeddedSolr, spark: SparkSession, name: str, filling: Filling, rounds: int) -> Shown:
+def measure(solr: Solr, spark: SparkSession, name: str, filling: Filling, rounds: int) -> Table:
     """Measure navlin and pysolr in turns, and then a run over unchanged records."""
     source = filling.extractor.source
-    pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
+    pipeline = Pipeline(solr.address, lambda: spark, lambda: round(time.time() * 1000))
     begun_steps: list[tuple[str, float]] = []
 
     def run() -> RunRecord:
@@ -92,35 +91,34 @@ def measure(server: EmbeddedSolr, spark: SparkSession, name: str, filling: Filli
         return [(name, ended - begun) for (name, begun), (_, ended) in pairwise(begun_steps)]
 
     loads = [load_of_machine()]
-    with Solr(server.address) as solr:
-        documents: dict[str, list[dict[str, Any]]] = {}
-        plain_s, navlin_s = [], []
-        parts: list[tuple[str, float]] = []
-        for number in range(rounds + 1):
-            empty(solr, *CORES)
-            navlin_s.append(seconds(run))
-            parts = steps()
-            if not documents:
-                documents = {core: list(solr.cursor(core, "*:*", "*")) for core in PLAIN}
-                for document in (each for core in PLAIN for each in documents[core]):
-                    del document["_version_"]
-            empty(solr, *PLAIN.values())
-            plain_s.append(seconds(partial(plainly, solr, documents)))
-            loads.append(load_of_machine())
-            Console(stderr=True).print(
-                f"round {number}: navlin {navlin_s[-1]:.1f} s, plain {plain_s[-1]:.1f} s, load {loads[-1]}"
-            )
-        again_s = seconds(run)
-        export_s = seconds(lambda: [deque(held_in_range(solr, core, source.id), 0) for core in PLAIN])
+    documents: dict[str, list[dict[str, Any]]] = {}
+    plain_s, navlin_s = [], []
+    parts: list[tuple[str, float]] = []
+    for number in range(rounds + 1):
+        empty(solr, *CORES)
+        navlin_s.append(seconds(run))
+        parts = steps()
+        if not documents:
+            documents = {core: list(solr.cursor(core, "*:*", "*")) for core in PLAIN}
+            for document in (each for core in PLAIN for each in documents[core]):
+                del document["_version_"]
+        empty(solr, *PLAIN.values())
+        plain_s.append(seconds(partial(plainly, solr, documents)))
+        loads.append(load_of_machine())
+        Console(stderr=True).print(
+            f"round {number}: navlin {navlin_s[-1]:.1f} s, plain {plain_s[-1]:.1f} s, load {loads[-1]}"
+        )
+    again_s = seconds(run)
+    export_s = seconds(lambda: [deque(held_in_range(solr, core, source.id), 0) for core in PLAIN])
     written = sum(len(each) for each in documents.values())
     wide = sum(len(document) for each in documents.values() for document in each) / written
-    shown = Shown(
+    shown = table_of(
+        "what",
+        figures=("time", "documents/s", "of plain pysolr"),
         title=f"{name}: {written:,} documents of {wide:.0f} fields, median of {rounds} rounds;"
         f" {filling.units:,} {filling.unit}, {filling.units / statistics.median(navlin_s[1:]):,.0f}/s",
         caption=f"load of the machine from round to round: {', '.join(loads)}",
     )
-    for heading in ("what", "time", "documents/s", "of plain pysolr"):
-        shown.add_column(heading, justify="left" if heading == "what" else "right")
     plain, navlin = statistics.median(plain_s[1:]), statistics.median(navlin_s[1:])
     ratio = statistics.median(p / n for p, n in zip(plain_s[1:], navlin_s[1:], strict=True))
     shown.add_row("plain pysolr, two threads", f"{plain:.1f} s", f"{written / plain:,.0f}", "1.00")
@@ -144,31 +142,19 @@ def plainly(solr: Solr, documents: Mapping[str, list[dict[str, Any]]]) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = options(__doc__, documents=200_000, rounds=3)
     arguments.add_argument("--of", nargs="+", choices=FILLINGS, default=list(FILLINGS))
-    arguments.add_argument("--documents", type=int, default=200_000, help="approximate number of each kind")
-    arguments.add_argument("--rounds", type=int, default=3)
     given = arguments.parse_args()
-    jars = REPOSITORY / ".jars" / "solr"
     with (
         tempfile.TemporaryDirectory() as directory,
-        EmbeddedSolr(
-            Path(directory) / "state",
-            jars,
-            CONF / "solr",
-            settings=SolrSettings(memory="2g"),
-            cores=(*CORES, *PLAIN.values()),
-            cache=jars.parent / "solr-launcher",
-        ) as server,
+        own_solr(Path(directory) / "state", *PLAIN.values(), memory="2g") as solr,
     ):
         folder = Path(directory)
         settings = {"spark.executorEnv.PYTHONPATH": str(REPOSITORY)}
         spark = start_session(folder / "scratch", settings=settings)
         for name in given.of:
             filling = FILLINGS[name](folder, given.documents)
-            Console().print(measure(server, spark, name, filling, given.rounds))
+            Console().print(measure(solr, spark, name, filling, given.rounds))
         spark.stop()
 
 

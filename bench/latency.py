@@ -9,7 +9,6 @@ after random pauses of up to a second, each once the one before it is through.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -27,7 +26,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench._index import REPOSITORY
 from bench._machine import load_of_machine
+from bench._options import options
+from bench._shown import percentile, table_of
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
@@ -39,7 +41,6 @@ from navlin.model.source import HIVE, Source, source_id
 from navlin.solr_server.embedded import running_solr
 from tests.support.served_daemon import record
 
-REPOSITORY = Path(__file__).parents[1]
 PATIENCE_S = 120.0
 LONGEST_PAUSE_S = 1.0
 ASK_EVERY_S = 0.01
@@ -132,11 +133,6 @@ def append(lineage: Path, number: int, solr: Solr) -> float:
     sys.exit(f"line {number} was not through after {PATIENCE_S:.0f} s")
 
 
-def percentile(values: list[float], share: float) -> float:
-    """Return the value below which this share of the values lies."""
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
-
-
 def measure(home: Path, appends: int) -> Table:
     rng = random.Random(5)
     with served(home, appends) as (solr, log):
@@ -151,29 +147,22 @@ def measure(home: Path, appends: int) -> Table:
         failed = [
             line for line in log if line.get("event") == "run failed" and line.get("source") == "IMPALA-1"
         ]
-    shown = Table(
+    shown = table_of(
+        "what",
+        figures=("p50", "p90", "p99", "most"),
         title=f"{appends} lines appended to a lineage file",
         caption=f"load of the machine {begun} to {load_of_machine()}; {len(failed)} runs failed",
     )
-    for heading in ("what", "p50", "p90", "p99", "most"):
-        shown.add_column(heading, justify="left" if heading == "what" else "right")
     run_s = [each / 1000 for each in runs_ms[1:]]
     for what, values in (("searchable and linked", taken), ("a whole run, to its record", run_s)):
-        shown.add_row(
-            what,
-            *(f"{each:.2f} s" for each in (statistics.median(values), percentile(values, 0.9))),
-            *(f"{each:.2f} s" for each in (percentile(values, 0.99), max(values))),
-        )
+        each_s = (statistics.median(values), percentile(values, 0.9), percentile(values, 0.99), max(values))
+        shown.add_row(what, *(f"{each:.2f} s" for each in each_s))
     shown.add_row("the first line after the start", f"{warm_s:.2f} s")
     return shown
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments.add_argument("--appends", type=int, default=200)
-    given = arguments.parse_args()
+    given = options(__doc__, appends=200).parse_args()
     with tempfile.TemporaryDirectory() as directory:
         Console().print(measure(Path(directory), given.appends))
 

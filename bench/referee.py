@@ -13,9 +13,7 @@ running Spark. ``--check`` ends with 1 if navlin has a wrong data edge, or misse
 
 from __future__ import annotations
 
-import argparse
 import fnmatch
-import inspect
 import json
 import sys
 import tempfile
@@ -27,14 +25,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench._index import JARS
 from bench._machine import load_of_machine
+from bench._options import options
 from bench._referee_edges import Extracted, agent_edges, navlin_edges
 from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
 from bench._referee_parts import OWN, PARTS, TPCDS, Part
 from bench._referee_running import Kept, run_part, statements_of
 from navlin.solr_server.jars import fetch, progress_on
 
-JARS = Path(__file__).parents[1] / ".jars"
 WIDTH = 150
 
 
@@ -46,7 +45,7 @@ def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) ->
     found = []
     for statement in statements_of(part, jars):
         if statement.name in runs and _wanted(statement.name, patterns):
-            text = inspect.getsource(statement.program) if statement.program else "; ".join(statement.sql)
+            text = statement.program.text if statement.program else "; ".join(statement.sql)
             judged = judge(
                 statement,
                 text,
@@ -217,9 +216,7 @@ def as_json(judged: list[Judged]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = options(__doc__)
     arguments.add_argument("--part", action="append", choices=PARTS, help="only this one")
     arguments.add_argument(
         "--jars", type=Path, default=JARS, metavar="DIR", help="where sets of jars and other Sparks are kept"

@@ -13,7 +13,6 @@ four cores as Solr has them, and the configuration of its cores (tests/data/inde
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import shutil
 import socket
@@ -30,18 +29,17 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from navlin.index.admin.cores import CORES
+from bench._index import JARS, REPOSITORY, own_solr
+from bench._options import options
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr
 from navlin.model.identity import identify
 from navlin.pipeline.session import end_session, start_session
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.frozen import MADE_IN, FrozenEstate
 from tests.support.known_inputs import Loader
 from tests.support.pipeline_estate import unstamped
 
-REPOSITORY = Path(__file__).parents[1]
 CORPORA = REPOSITORY.parent / "shared" / "corpora"
 EXAMPLES = 3
 Documents = dict[tuple[str, str], dict[str, Any]]
@@ -49,13 +47,9 @@ Documents = dict[tuple[str, str], dict[str, Any]]
 
 def dump(out: Path, corpora: Path | None, console: Console) -> None:
     """Load all inputs into an index, and write its documents to ``out``."""
-    jars = REPOSITORY / ".jars"
     with (
         tempfile.TemporaryDirectory(prefix="same-index-") as temporary,
-        EmbeddedSolr(
-            Path(temporary), jars / "solr", CONF / "solr", cores=CORES, cache=jars / "solr-launcher"
-        ) as server,
-        Solr(server.address) as solr,
+        own_solr(Path(temporary)) as solr,
     ):
         folder = Path(temporary)
         spark = _spark(folder)
@@ -67,7 +61,7 @@ def dump(out: Path, corpora: Path | None, console: Console) -> None:
             console.print("event logs of Delta and Iceberg")
             loader.load_table_formats()
             console.print("the frozen estate")
-            with FrozenEstate(folder / "frozen", jars) as estate:
+            with FrozenEstate(folder / "frozen", JARS) as estate:
                 loader.load_frozen(estate)
             console.print("the scripted estate")
             loader.load_scripted()
@@ -79,19 +73,13 @@ def dump(out: Path, corpora: Path | None, console: Console) -> None:
 
 def keep(directory: Path, console: Console) -> None:
     """Write the index of the frozen and the scripted estate to ``directory``."""
-    jars = REPOSITORY / ".jars"
     # A neutral directory, so that no path in the stored index contains a developer's home directory.
     MADE_IN.mkdir()
-    with (
-        EmbeddedSolr(
-            MADE_IN, jars / "solr", CONF / "solr", cores=CORES, cache=jars / "solr-launcher"
-        ) as server,
-        Solr(server.address) as solr,
-    ):
+    with own_solr(MADE_IN) as solr:
         spark = _spark(MADE_IN)
         try:
             loader = Loader(solr, lambda: spark, MADE_IN)
-            with FrozenEstate(MADE_IN / "frozen", jars) as estate:
+            with FrozenEstate(MADE_IN / "frozen", JARS) as estate:
                 loader.load_frozen(estate)
             loader.load_scripted()
         finally:
@@ -194,9 +182,7 @@ def compare(one: Path, other: Path, console: Console) -> bool:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = options(__doc__)
     task = arguments.add_mutually_exclusive_group(required=True)
     task.add_argument("--out", type=Path, metavar="FILE", help="load everything and write it there")
     task.add_argument("--compare", nargs=2, type=Path, metavar=("FILE", "OTHER"), help="two such files")

@@ -10,7 +10,6 @@ Solr and this process spend on a question; other load affects it less than the e
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
@@ -27,10 +26,11 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from bench._machine import load_of_machine
-from bench.lineage_walk import TICKS_A_SECOND, percentile
+from bench._index import ENGINE, HMS, own_solr
+from bench._machine import load_of_machine, own_java, processor_s
+from bench._options import options
+from bench._shown import percentile, table_of
 from navlin.console.search import COUNTED, RESULTS_A_PAGE
-from navlin.index.admin.cores import CORES
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import entity_envelope
@@ -47,15 +47,12 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.records import Entity
-from navlin.model.source import HDFS, HIVE, IMPALA, Source, source_id
+from navlin.model.source import HDFS, Source, source_id
 from navlin.query.finding import find_for_people
 from navlin.query.scanner import QueryError
 from navlin.query.search import search
-from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 from tests.support.judged_estate import FOLDER, JudgedEstate
 
-REPOSITORY: Final = Path(__file__).parents[1]
 AT_MS: Final = 1_800_000_000_000
 BATCH: Final = 2_000
 COLUMNS: Final = 16
@@ -72,8 +69,6 @@ WORDS: Final = (
     " placed ECB"
 ).split()
 STATEMENT: Final = "INSERT INTO {} SELECT {} FROM {} -- {}"
-_METASTORE: Final = Source(source_id("bench", "hms"), HIVE, "hms", "bench")
-_ENGINE: Final = Source(source_id("bench", "impala"), IMPALA, "impala", "bench")
 _FILES: Final = Source(source_id("bench", "hdfs"), HDFS, "hdfs", "bench", ("hdfs://bench",))
 
 Asking = Callable[[str], object]
@@ -112,7 +107,7 @@ def _around_a_table(rng: random.Random, number: int) -> Iterator[Entity]:
         return Entity(key, AT_MS, attributes)
 
     database = f"{WORDS[number % len(WORDS)]}_{number % 200}"
-    table = table_key(_METASTORE, database, f"{_name(rng)}_{number}")
+    table = table_key(HMS, database, f"{_name(rng)}_{number}")
     owner = f"etl_{number % 30}"
     yield made(table, owner=owner, originalDescription=_comment(rng), partitionColNames=["ds"])
     columns = [column_key(table, name) for name in dict.fromkeys(_name(rng) for _ in range(COLUMNS))]
@@ -131,7 +126,7 @@ def _around_a_table(rng: random.Random, number: int) -> Iterator[Entity]:
         read = f"{rng.choice(WORDS)}.{_name(rng)}"
         chosen = ", ".join(column.name for column in columns[:6])
         text = STATEMENT.format(f"{database}.{table.name}", chosen, read, _comment(rng))
-        operation = operation_key(_ENGINE, text, (str(number),))
+        operation = operation_key(ENGINE, text, (str(number),))
         yield made(operation, queryText=text, principal=owner)
         for column in columns[:4]:
             yield made(sub_operation_key(operation, column.name))
@@ -177,8 +172,7 @@ class Meter:
         cost.requests.append(self.requests - sent)
 
     def _cpu_s(self) -> float:
-        fields = Path(f"/proc/{self.solr_pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND + time.process_time()
+        return processor_s(self.solr_pid) + time.process_time()
 
 
 def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
@@ -217,7 +211,7 @@ def measure(
 
 def _empty_caches(solr: Solr) -> None:
     """Write and commit a document, so that Solr opens a new searcher with empty caches."""
-    key = table_key(_METASTORE, "bench", "touched")
+    key = table_key(HMS, "bench", "touched")
     solr.add_json(ELEMENTS, [_document(Entity(key, AT_MS))])
     solr.commit(ELEMENTS, soft=False)
 
@@ -234,9 +228,8 @@ def questions_of(solr: Solr) -> list[str]:
 
 
 def shown(costs: dict[str, dict[str, list[Cost]]], title: str) -> Table:
-    table = Table(
-        "asked as", "search", "p50 ms", "p95 ms", "CPU ms", "requests", "p95 to before", title=title
-    )
+    headings = ("p50 ms", "p95 ms", "CPU ms", "requests", "p95 to before")
+    table = table_of("asked as", "search", figures=headings, title=title)
     for how, searches in costs.items():
         p95s = {
             name: [percentile(each.taken_s, 0.95) for each in rounds] for name, rounds in searches.items()
@@ -258,28 +251,10 @@ def shown(costs: dict[str, dict[str, list[Cost]]], title: str) -> Table:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments.add_argument("--entities", type=int, default=1_000_000)
-    arguments.add_argument("--rounds", type=int, default=5)
-    given = arguments.parse_args()
-    jars = REPOSITORY / ".jars" / "solr"
-    with (
-        tempfile.TemporaryDirectory() as state,
-        EmbeddedSolr(
-            Path(state),
-            jars,
-            CONF / "solr",
-            settings=SolrSettings(memory="2g"),
-            cores=CORES,
-            cache=jars.parent / "solr-launcher",
-        ) as server,
-        Solr(server.address) as solr,
-    ):
+    given = options(__doc__, entities=1_000_000, rounds=5).parse_args()
+    with tempfile.TemporaryDirectory() as state, own_solr(Path(state), memory="2g") as solr:
         fill(solr, given.entities)
-        assert server.pid is not None
-        meter = Meter(server.pid)
+        meter = Meter(own_java())
         count_requests(solr, meter)
         questions = questions_of(solr)
         costs = measure(solr, meter, questions, given.rounds)

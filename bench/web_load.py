@@ -11,8 +11,6 @@ the remaining memory.
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
 import tempfile
 import threading
@@ -20,7 +18,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -32,9 +30,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from bench._machine import load_of_machine
-from bench.latency import percentile, served
-from bench.lineage_walk import all_tables, fill
+from bench._index import all_tables, fill
+from bench._machine import command_of, load_of_machine, processes, processor_s, resident_mib
+from bench._options import options
+from bench._shown import percentile, table_of
+from bench.latency import served
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT
@@ -143,30 +143,16 @@ class User:
             asked.errors[f"{question}: {status}"] += 1
 
 
-def resident_mib(process: int) -> float:
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * 4096 / 2**20
-
-
-def processor_s(service: int) -> dict[str, float]:
+def spent_s(service: int) -> dict[str, float]:
     """Map each kind of process of a service (Solr, web, Spark's Java, other Python) to its CPU seconds so far."""
-    parents: dict[int, int] = {}
-    spent: dict[int, float] = {}
-    commands: dict[int, str] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            commands[int(entry.name)] = (entry / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        parents[int(entry.name)] = int(fields[1])
-        spent[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    parents = processes()
     family = [service]
     for each in family:
         family.extend(child for child, parent in parents.items() if parent == each)
     sums: dict[str, float] = defaultdict(float)
     for each in family:
-        sums[kind_of(commands[each])] += spent[each]
+        with suppress(OSError):  # it has ended
+            sums[kind_of(command_of(each))] += processor_s(each, with_children=True)
     return sums
 
 
@@ -187,19 +173,13 @@ def address_of(log: list[dict[str, Any]]) -> str:
     raise SystemExit(f"the web process is not ready: {log[-5:]}")
 
 
-def parent_of(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
 def web_process(configuration: Path) -> int:
     """Return the pid of the web process that uses this configuration file."""
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = file.read_bytes().decode().split("\0")
-        except (OSError, UnicodeDecodeError):
-            continue
-        if "--child" in command and str(configuration) in command:
-            return int(file.parent.name)
+    for process in processes():
+        with suppress(OSError):  # it has ended
+            command = command_of(process).split("\0")
+            if "--child" in command and str(configuration) in command:
+                return process
     raise SystemExit("no web process runs")
 
 
@@ -234,12 +214,12 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
         fill(solr, operations)
         tables = [(key.identity, key.name) for key in all_tables(operations)]
         writer = Writer(home / "lineage" / "impala_lineage_log_1.0-1700000000000", solr, events)
-        service = parent_of(web)
-        spent = [processor_s(service)]
+        service = processes()[web]
+        spent = [spent_s(service)]
         with phase(progress, "events alone", seconds) as until_s:
             writer.run(until_s)
         alone, writer.seconds = writer.seconds, []
-        spent.append(processor_s(service))
+        spent.append(spent_s(service))
         for name in names:
             # Checking a password hash takes 0.1 s, once for each user.
             requests.get(f"{url}/session", auth=(name, PASSWORD), timeout=PATIENCE_S).raise_for_status()
@@ -251,7 +231,7 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
             for done in asking:
                 done.result()
         memory_mib.append(resident_mib(web))
-        spent.append(processor_s(service))
+        spent.append(spent_s(service))
         times = max(0, questions - asked.count) // users
         task = progress.add_task("questions without pauses", total=times * users)
         with ThreadPoolExecutor(users) as pool:
@@ -259,14 +239,14 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
                 pool.submit(each.ask_times, times, hurried, partial(progress.advance, task))
         memory_mib.append(resident_mib(web))
     memory = ", ".join(f"{each:.0f}" for each in memory_mib)
-    shown = Table(
+    shown = table_of(
+        "what",
+        figures=("count", "p50 s", "p95 s", "p99 s", "most s"),
         title=f"{users} users beside {events} events a second, {seconds:.0f} s without and with them",
         caption=f"{asked.count:,} answers, errors: {dict(asked.errors) or 'none'}; then {hurried.count:,} without pauses,"
         f" errors: {dict(hurried.errors) or 'none'}; web process {memory} MiB before, after, and after the last;"
         f" load of the machine {begun} to {load_of_machine()}",
     )
-    for heading in ("what", "count", "p50 s", "p95 s", "p99 s", "most s"):
-        shown.add_column(heading, justify="left" if heading == "what" else "right")
     rows = {"event, alone": alone, "event, with users": writer.seconds, **asked.seconds}
     for what, values in rows.items():
         figures = [percentile(values, share) for share in (0.5, 0.95, 0.99)] if values else []
@@ -283,17 +263,8 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--users", type=int, default=50)
-    parser.add_argument("--events", type=int, default=100, help="records a second")
-    parser.add_argument("--seconds", type=float, default=600, help="of each of the two phases")
-    parser.add_argument("--operations", type=int, default=50_000, help="in the graph that is asked for")
-    parser.add_argument(
-        "--questions", type=int, default=10_000, help="in all, before the memory is looked at"
-    )
-    given = parser.parse_args()
+    numbers = {"users": 50, "events": 100, "seconds": 600.0, "operations": 50_000, "questions": 10_000}
+    given = options(__doc__, **numbers).parse_args()
     with tempfile.TemporaryDirectory() as home:
         Console().print(
             measure(Path(home), given.users, given.events, given.seconds, given.operations, given.questions)

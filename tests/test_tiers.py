@@ -25,7 +25,9 @@ def test_of_a_service(): pass
 def test_that_measures(): pass
 
 @pytest.mark.soak
-def test_repeated(seed): pass
+def test_repeated(seed, soaked):
+    soaked.add_struck({"another_process_is_killed": 1, "dead_from_a_request_on": 2, "rotated": 4})
+    soaked.add_compared(100, seed.endswith("002"))
 """
 OF_TWO_TIERS = """
 import pytest
@@ -33,15 +35,6 @@ import pytest
 @pytest.mark.soak
 @pytest.mark.services
 def test_of_two_tiers(): pass
-"""
-
-OF_A_SOAK = """
-import pytest
-
-@pytest.mark.soak
-def test_struck(seed, soaked):
-    soaked.add_struck({"another_process_is_killed": 1, "dead_from_a_request_on": 2, "rotated": 4})
-    soaked.add_compared(100, seed.endswith("002"))
 """
 
 WITH_HADOOP = """
@@ -89,31 +82,25 @@ def passed(ran: subprocess.CompletedProcess[str]) -> list[str]:
     ("target", "tests"),
     [("test", [["test_unmarked"]]), ("test-services", [["test_of_a_service"], ["test_that_measures"]])],
 )
-def test_a_make_target_runs_only_its_own_tier(target: str, tests: list[list[str]], tmp_path: Path) -> None:
+def test_a_make_target_runs_only_its_own_tier_and_measuring_tests_one_by_one(
+    target: str, tests: list[list[str]], tmp_path: Path
+) -> None:
+    calls = make(target)
     # Worker processes are switched off, because they need seconds to start.
-    ran = [run([*each, "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER) for each in make(target)]
+    ran = [run([*each, "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER) for each in calls]
 
     assert [passed(each) for each in ran] == tests, [each.stdout for each in ran]
+    assert [call[:2] for call in calls[1:]] == [["-n", "1"]] * (len(tests) - 1)
 
 
-def test_measuring_tests_run_one_by_one() -> None:
-    _, measuring = make("test-services")
-    assert measuring[:2] == ["-n", "1"]
-
-
-def test_a_soak_runs_the_remaining_rounds_and_prints_its_seed_and_progress(tmp_path: Path) -> None:
+def test_a_soak_runs_the_remaining_rounds_and_prints_its_seed_progress_and_a_summary(tmp_path: Path) -> None:
     ran = run([*make("soak", "SEED=7", "FROM=2", "ROUNDS=3")[0], "-rp"], tmp_path, ONE_OF_EACH_TIER)
 
     assert passed(ran) == ["test_repeated[seed 7 round 002]", "test_repeated[seed 7 round 003]"], ran.stdout
     assert "seed 7, rounds 2 to 3; go on with: make soak SEED=7 FROM=" in ran.stdout
     assert re.search(r"test_repeated\[seed 7 round 002\] PASSED .*50%", ran.stdout)
-
-
-def test_a_soak_ends_with_a_summary_of_faults_and_differences(tmp_path: Path) -> None:
-    ran = run([*make("soak", "SEED=7", "ROUNDS=3")[0], "-rp"], tmp_path, OF_A_SOAK)
-
-    assert "faults injected: 9 kills (3 of whole processes, 6 at requests), 12 others" in ran.stdout
-    assert "differences found: 1 in 300 documents" in ran.stdout
+    assert "faults injected: 6 kills (2 of whole processes, 4 at requests), 8 others" in ran.stdout
+    assert "differences found: 1 in 200 documents" in ran.stdout
 
 
 @pytest.mark.services

@@ -243,13 +243,8 @@ class Life:
         """Wait for the next step; return "" once the process and its children have ended."""
         return self._lines.get()
 
-    def kill(self, *, driver_alone: bool = False) -> None:
-        """Send SIGKILL to all processes of the session at once, as systemd does, or to the driver only, whose children
-        then end by themselves. Does nothing if the processes have ended.
-        """
-        if driver_alone:
-            os.kill(self._process.pid, signal.SIGKILL)
-            return
+    def kill(self) -> None:
+        """Send SIGKILL to all processes of the session at once, as systemd does. Does nothing if they have ended."""
         for pid in session_of(self._process.pid):
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Printed plans with random damage such as logs may contain, used by the tests and in larger numbers by a benchmark."""
+"""Printed plans with random damage such as logs may contain."""
 
 # ruff: noqa: E501 - plans as Spark prints them
 

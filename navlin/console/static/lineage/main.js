@@ -112,7 +112,7 @@ function nameStart() {
   }
 }
 
-/** What something takes, where a bench finds it. */
+/** Does some work, and marks the time that it takes for the browser's profiler. */
 async function timed(name, work) {
   const start = performance.now();
   const result = await work();
