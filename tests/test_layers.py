@@ -305,7 +305,6 @@ def test_help_imports_only_the_command_line_parser(arguments: list[str]) -> None
 REACHED_OTHERWISE = {
     "navlin.shipped.SYSTEMD": "where the units are that an installation copies",
     "navlin.index.schema.fields.STAMPS": "what may differ between two indexes made of the same inputs",
-    "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }
 """Definitions that the product's code does not use → the reason for their existence."""
