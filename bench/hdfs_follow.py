@@ -27,7 +27,6 @@ from rich.table import Table
 
 from bench._machine import load_of_machine
 from bench.linking_growth import commit, put
-from navlin.demo.hadoop import Hadoop
 from navlin.index.admin.cores import CORES
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
@@ -40,6 +39,7 @@ from navlin.model.records import Entity
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.hdfs_estate import FIRST_MS, HdfsEstate, Killed, differences
 from tests.support.hdfs_operations import Operations
