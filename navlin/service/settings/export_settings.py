@@ -9,9 +9,9 @@ from typing import Any
 
 from navlin.export.choosing import Selection
 from navlin.export.connection import Address
+from navlin.export.parameters import Credentials
 from navlin.export.target import targets
 from navlin.export.writing import Question
-from navlin.kerberos.client import Login
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 from navlin.service.settings.toml_positions import KeyPath
@@ -19,7 +19,7 @@ from navlin.service.settings.typed import Complain, build, suggest
 
 
 @dataclass(frozen=True, slots=True)
-class ExportKeys:
+class ExportKeys(Credentials):
     """The keys of an ``[[export]]`` that do not depend on the target."""
 
     name: str
@@ -30,12 +30,6 @@ class ExportKeys:
     tables_only: bool = False
     texts: bool = True
     placeholders: bool = False
-    user: str = ""
-    password_file: Path | None = None
-    token_file: Path | None = None
-    principal: str = ""
-    keytab: Path | None = None
-    ca_file: Path | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for each problem other than a wrong type."""
@@ -89,13 +83,7 @@ class ExportSettings:
     def address(self) -> Address:
         """Return the URL and the credentials of the server, reading the secrets from their files. Raises OSError and
         UnicodeDecodeError."""
-        keys = self.keys
-        password, token = (
-            file.read_text().strip() if file is not None else ""
-            for file in (keys.password_file, keys.token_file)
-        )
-        login = Login(keys.principal, str(keys.keytab)) if keys.principal else None
-        return Address(keys.url, keys.user, password, token, login, keys.ca_file)
+        return self.keys.address(self.keys.url)
 
 
 def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[ExportSettings, ...]:
