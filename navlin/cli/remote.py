@@ -15,9 +15,8 @@ import click
 
 from navlin.cli.export import Targets
 from navlin.cli.invocation import Exit, Failure
-from navlin.cli.jobs import JobCommand
+from navlin.cli.jobs import JobCommand, Progress
 from navlin.cli.questions import Pairs, QuestionCommand, print_lines
-from navlin.cli.requested import Progress
 from navlin.cli.server import Server
 from navlin.cli.terminal import output_width, print_json, say
 from navlin.questions import NAMES
