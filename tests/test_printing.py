@@ -101,8 +101,6 @@ DOORS = {
     # Progress: a line of numbers and fixed words that is overwritten repeatedly.
     ("navlin/cli/jobs.py", "sys.stderr"),
     ("navlin/cli/index.py", "sys.stderr"),
-    ("navlin/solr_server/jars.py", "sys.stdout"),
-    ("navlin/solr_server/jars.py", "sys.stderr"),
     # Only flushed, before the process ends or before a child process prints.
     ("navlin/cli/serve.py", "sys.stdout"),
     ("navlin/cli/serve.py", "sys.stderr"),

@@ -28,9 +28,9 @@ import requests
 import zstandard
 
 from navlin.demo.impala import write_records
-from navlin.demo.metastore import Metastore
 from tests.services.hadoop import Hadoop
 from tests.services.hive import run_hive
+from tests.services.metastore import Metastore
 from tests.services.rest import ResourceManager
 from tests.services.yarn_jobs import await_state, submit
 
