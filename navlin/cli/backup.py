@@ -3,15 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("backup", short_help="Write the index to a file, while navlin runs.")
