@@ -157,7 +157,6 @@ def _carried_out(
     from navlin.export.connection import Connection, NotAllowed
     from navlin.export.following import follow
     from navlin.export.writing import Positions, send, write_file
-    from navlin.index.journal.leases import Leased, LeaseLost
 
     out, position = output.out, output.position
     remote = out.startswith(("http://", "https://"))
@@ -193,8 +192,6 @@ def _carried_out(
             return send(solr, question, connection, positions, _refused, _print_progress)
     except ValueError as error:
         raise Failure(str(error), Exit.USAGE) from error
-    except (Leased, LeaseLost) as error:
-        raise Failure(str(error), Exit.BUSY) from error
     except (Unavailable, NotAllowed) as error:
         again = f"; repeat the command to continue from there ({position})" if position else ""
         raise Failure(f"{error}{again}", Exit.FAILED) from error
