@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from navlin.access.directory import LdapSettings
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
-from navlin.service.settings.ldap_settings import LdapSettings
 from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.settings.typed import Complain, build, expand, suggest
 from navlin.service.settings.web_settings import WebSettings
