@@ -201,10 +201,7 @@ def _room(configuration: Configuration) -> Iterator[None]:
 def _status(invocation: Invocation, configuration: Configuration, solr: Solr) -> Mapping[str, Any]:
     from navlin.service.status import status
 
-    settings, sources = configuration.navlin, invocation.configured_sources(configuration, solr)
-    now_ms, room_bytes = invocation.now_ms(), settings.least_free_bytes
-    found = status(solr, sources, settings.state_directory, room_bytes, now_ms, configuration.exports)
-    return found.as_json()
+    return status(solr, configuration, invocation.now_ms()).as_json()
 
 
 class _Progress:
