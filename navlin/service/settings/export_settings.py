@@ -15,7 +15,7 @@ from navlin.export.writing import Question
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 from navlin.service.settings.toml_positions import KeyPath
-from navlin.service.settings.typed import Complain, build, suggest
+from navlin.service.settings.typed import Complain, build, named_tables, suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +89,8 @@ class ExportSettings:
 def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[ExportSettings, ...]:
     """Return the valid exports in a configuration, with relative paths resolved against a directory. Problems are
     reported to ``complain``."""
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        complain(("export",), "each export needs a section of its own: [[export]]")
-        return ()
-    found: dict[str, ExportSettings] = {}
-    for place, table in enumerate(tables):
-        at: KeyPath = ("export", place)
-        if (settings := _export(table, at, complain)) is None:
-            continue
-        if settings.name in found:
-            complain(
-                (*at, "name"), f'duplicate export "{settings.name}"; each export needs a name of its own'
-            )
-        found[settings.name] = replace(settings, keys=settings.keys.beside(directory))
-    return tuple(found.values())
+    found = [_export(table, at, complain) for at, table in named_tables("export", tables, complain)]
+    return tuple(replace(each, keys=each.keys.beside(directory)) for each in found if each is not None)
 
 
 def _export(table: Mapping[str, Any], at: KeyPath, complain: Complain) -> ExportSettings | None:
