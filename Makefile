@@ -42,7 +42,7 @@ test: venv jars ## everything pure and a smoke of each service, side by side; AR
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
 test-services: venv jars ## every variant of every service, side by side
-	@for set in $(LATER); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
+	@for set in $(LATER); do $(BIN)/python -m tests.services.fetch_jars $$set $(JARS)/$$set || exit 1; done
 	@echo "-- tests of the services"
 	@side_by_side=0; one_by_one=0; \
 	$(BIN)/pytest -n $(SERVICE_WORKERS) --dist loadgroup --no-loadscope-reorder -m "services and not alone" $(ARGS) || side_by_side=$$?; \
@@ -99,9 +99,9 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 
 # No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
 jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archives of Spark's and Solr's classes, in .jars
-	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
+	@for set in $(SETS); do $(BIN)/python -m tests.services.fetch_jars $$set $(JARS)/$$set || exit 1; done
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
-	@$(BIN)/python -m navlin.service.solr_archive $(JARS)/solr $(JARS)/solr-launcher
+	@$(BIN)/python -m tests.services.solr_archive $(JARS)/solr $(JARS)/solr-launcher
 
 browser: venv ## Debian's Chromium, its driver and axe-core in .browser, not installed, for the tests of pages
 	@$(BIN)/python -m tests.services.browser .browser

@@ -44,8 +44,8 @@ class BoundedAdapter(HTTPAdapter):
         """Create connection pools whose connections limit each response."""
         super().init_poolmanager(*args, **kwargs)
         pools: dict[str, Any] = {
-            "http": partial(_pool, HTTPConnectionPool, partial(_Plain, self._most_bytes)),
-            "https": partial(_pool, HTTPSConnectionPool, partial(_Tls, self._most_bytes)),
+            "http": partial(_pool, HTTPConnectionPool, partial(_Bounded, self._most_bytes)),
+            "https": partial(_pool, HTTPSConnectionPool, partial(_BoundedTls, self._most_bytes)),
         }
         self.poolmanager.pool_classes_by_scheme = pools
 
@@ -90,7 +90,7 @@ def _too_long(most_bytes: int) -> str:
     return f"its answer has more than {most_bytes >> 20} MiB: it was not read"
 
 
-class _Plain(HTTPConnection):
+class _Bounded(HTTPConnection):
     def __init__(self, most_bytes: int | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._most_bytes = most_bytes
@@ -100,14 +100,8 @@ class _Plain(HTTPConnection):
         self.sock: Any = _Socket(self.sock, self._most_bytes)
 
 
-class _Tls(HTTPSConnection):
-    def __init__(self, most_bytes: int | None, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._most_bytes = most_bytes
-
-    def connect(self) -> None:
-        super().connect()
-        self.sock: Any = _Socket(self.sock, self._most_bytes)
+class _BoundedTls(_Bounded, HTTPSConnection):
+    """A connection over TLS with the same limits."""
 
 
 class _Socket:

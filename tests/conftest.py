@@ -27,8 +27,8 @@ from tests.tiers import TwoTiers, group_of, tier_of, turn_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from navlin.demo.hadoop import Hadoop
     from tests.services.atlas import Atlas
+    from tests.services.hadoop import Hadoop
     from tests.services.hdfs import Writer
     from tests.services.kerberos import Kdc
     from tests.services.ldap import LdapServer
@@ -379,7 +379,7 @@ def hadoop_jars() -> Path:
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
     """The session's HDFS. Tests share it, so each uses its own directories. alice and carol are analysts; bob is not."""
-    from navlin.demo.hadoop import Hadoop
+    from tests.services.hadoop import Hadoop
 
     settings = {
         "hadoop.user.group.static.mapping.overrides": "alice=analysts;carol=analysts;bob=staff;dr.who=",

@@ -22,9 +22,9 @@ import requests
 from navlin.index.admin.cores import CONFIGSET, CORES
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
-from navlin.service.solr_archive import make_archive
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, SolrSettings, running_solr
+from tests.services.solr_archive import make_archive
 
 
 @pytest.fixture

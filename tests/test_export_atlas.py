@@ -15,12 +15,10 @@ from typing import Any
 import pytest
 
 from navlin.export.atlas import Options, records
-from navlin.export.atlas.becomes import BECOMES
 from navlin.export.atlas.catalog import permissions
 from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
-from navlin.export.target import MODEL
 from navlin.export.values import (
     Column,
     ColumnDetails,
@@ -48,6 +46,7 @@ from navlin.index.graph.details import Storage
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
 from tests.support.atlas_types import AtlasTypes, dangling
+from tests.support.export_table import FATES, MODEL
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
 NUMBERS = itertools.count(1)
@@ -466,7 +465,7 @@ def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     items, mark = MARKED[name]
     text = b"".join(records(items, Options())).decode()
 
-    assert (mark in text) is not BECOMES[name].startswith("dropped"), text
+    assert (mark in text) is not FATES["atlas"][name].startswith("dropped"), text
 
 
 # -- Examples from the documents, by number of the document and of the example -------------------------------------------

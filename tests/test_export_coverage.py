@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from navlin.export.target import MODEL, targets
+from navlin.export.target import targets
 from navlin.export.values import (
     Column,
     Dataset,
@@ -29,6 +29,7 @@ from navlin.export.values import (
     Words,
 )
 from navlin.index.graph.details import ColumnDetails, Storage
+from tests.support.export_table import FATES, MODEL
 from tests.support.exported import (
     AT_MS,
     QUERIES,
@@ -157,6 +158,6 @@ def test_every_part_of_the_model_has_a_probe_or_a_reason() -> None:
 def test_each_part_is_kept_or_dropped_as_the_target_states(target: str, part_of_model: str) -> None:
     model = targets()[target]
     one, other = (b"".join(model.records(iter(items), model.options())) for items in PROBES[part_of_model])
-    said = model.becomes[part_of_model]
+    said = FATES[target][part_of_model]
 
     assert (one != other) is not said.startswith("dropped"), said

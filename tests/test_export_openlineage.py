@@ -17,8 +17,7 @@ import pytest
 
 from navlin.export.connection import Address, Connection
 from navlin.export.openlineage import Options, records, send
-from navlin.export.openlineage.becomes import BECOMES
-from navlin.export.target import MODEL, Refused, targets
+from navlin.export.target import Refused, targets
 from navlin.export.values import (
     Column,
     ColumnName,
@@ -35,6 +34,7 @@ from navlin.export.values import (
     Words,
 )
 from navlin.index.graph.details import ColumnDetails
+from tests.support.export_table import FATES, MODEL
 from tests.support.openlineage_schemas import Schemas
 from tests.test_export_atlas import (
     HIVE_SOURCE,
@@ -298,7 +298,7 @@ def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     # As in a real export, each operation is followed by its last run.
     runs = [Run(each, each.latest) for each in items if isinstance(each, Operation) and each.latest]
     made = b"".join(records([*items, *runs], Options())).decode()
-    assert (MARKS[name] in made) is not BECOMES[name].startswith("dropped"), made
+    assert (MARKS[name] in made) is not FATES["openlineage"][name].startswith("dropped"), made
 
 
 # -- Sending -------------------------------------------------------------------------------------------------------------

@@ -30,11 +30,9 @@ from navlin.index.journal.runs import RunRecord, Status, save_run
 from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
-from navlin.model.source import Estate
 from navlin.render.console import CleanConsole
 from navlin.render.status import status_view
 from navlin.service.daemon.exporting import PAUSE_POLLS, Exporting
-from navlin.service.loader import ConfiguredSources
 from navlin.service.settings.configuration import BadConfiguration, Configuration, read_configuration
 from navlin.service.settings.export_settings import ExportKeys
 from navlin.service.status import Overall, status
@@ -148,9 +146,8 @@ def polled(exporting: Exporting, until: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def overall(world: World, configuration: Configuration, folder: Path) -> Overall:
-    nothing = ConfiguredSources(Estate("c"), ())
-    return status(world.solr, nothing, folder, 0, AS_OF_MS + 10_000, configuration.exports)
+def overall(world: World, configuration: Configuration) -> Overall:
+    return status(world.solr, configuration, AS_OF_MS + 10_000)
 
 
 def test_changes_are_sent_after_a_run_and_the_status_shows_the_lag(
@@ -159,12 +156,12 @@ def test_changes_are_sent_after_a_run_and_the_status_shows_the_lag(
     configuration = export_of(world, atlas.url, tmp_path)
     exporting = Exporting(world.solr.address, lambda: AS_OF_MS)
     exporting.configure(configuration.exports)
-    assert overall(world, configuration, tmp_path).exports[0].lag_s is None
+    assert overall(world, configuration).exports[0].lag_s is None
 
     first = finished(world, 2)
     polled(exporting, lambda: load_export(world.solr, world.name).until == first)
     assert {name for kind, name in atlas.entities if kind == "hive_table"} == {"db.t0@estate", "db.t1@estate"}
-    assert overall(world, configuration, tmp_path).exports[0].lag_s == 0.0
+    assert overall(world, configuration).exports[0].lag_s == 0.0
 
     polled(exporting, lambda: not exporting.running())
     before = len(atlas.requests)
@@ -172,7 +169,7 @@ def test_changes_are_sent_after_a_run_and_the_status_shows_the_lag(
     changed = next(each for each in world.elements.values() if each.get("originalName") == "t1")
     changed |= {"owner": "ann", "extractorRunId": second}
     world.index()
-    behind = overall(world, configuration, tmp_path)
+    behind = overall(world, configuration)
     assert (behind.exports[0].lag_s, behind.failing) == (10.0, ())
     polled(exporting, lambda: load_export(world.solr, world.name).until == second)
     assert atlas.entities["hive_table", "db.t1@estate"]["attributes"]["owner"] == "ann"
@@ -191,7 +188,7 @@ def test_refusals_are_shown_until_everything_is_sent_again(
         run = finished(world, iteration)
         polled(exporting, lambda: load_export(world.solr, world.name).until == run)  # noqa: B023
         polled(exporting, lambda: not exporting.running())
-        assert overall(world, configuration, tmp_path).exports[0].refused > 0
+        assert overall(world, configuration).exports[0].refused > 0
 
     atlas.refused_names = set()
     (settings,) = configuration.exports
@@ -206,7 +203,7 @@ def test_refusals_are_shown_until_everything_is_sent_again(
             progress=lambda *_: None,
             full=True,
         )
-    assert overall(world, configuration, tmp_path).exports[0].refused == 0
+    assert overall(world, configuration).exports[0].refused == 0
 
 
 def test_an_unavailable_server_is_retried_later_and_delays_nothing(
@@ -219,7 +216,7 @@ def test_an_unavailable_server_is_retried_later_and_delays_nothing(
     atlas.busy = 1_000
     polled(exporting, lambda: bool(load_export(world.solr, world.name).error))
 
-    said = overall(world, configuration, tmp_path)
+    said = overall(world, configuration)
     assert said.failing == (world.name,)
     assert "HTTP 503: later" in said.exports[0].error
     shown = io.StringIO()

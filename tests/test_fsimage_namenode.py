@@ -12,8 +12,8 @@ import pytest
 from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsNotFound, Status
 from extractors.hdfs.image import describe_image, find_image
 from extractors.hdfs.status import to_listing
-from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Source, source_id
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.read_images import prepare_image, read_rows
 

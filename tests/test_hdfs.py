@@ -19,11 +19,11 @@ from extractors.hdfs.errors import HdfsError, HdfsNotFound
 from extractors.hdfs.image import ImageError
 from extractors.hdfs.plan import COMPLETE_MS, TRANSACTION, image_as_of_ms
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
-from navlin.demo.hadoop import Hadoop
 from navlin.model.image_positions import ACCESSES, IMAGE
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Listing, Position
 from navlin.model.source import HDFS, Estate, Source, source_id
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.hdfs_runs import MINUTE_MS, NOW_MS, Follower, rows_of
 

@@ -27,8 +27,8 @@ from extractors.hdfs.client import (
     hdfs,
 )
 from extractors.hdfs.status import to_listing
-from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Source
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 
 

@@ -26,10 +26,10 @@ from extractors.hdfs.continuity import (
 from extractors.hdfs.errors import HdfsError
 from extractors.hdfs.plan import IMAGE_MD5, TRANSACTION
 from extractors.hdfs.splits import ImageSplit
-from navlin.demo.hadoop import Hadoop
 from navlin.model.image_positions import IMAGE
 from navlin.model.plan import Plan, Positions
 from navlin.model.source import HDFS, Estate, Source, source_id
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.hdfs_runs import Follower
 from tests.support.images import Tree

@@ -8,8 +8,8 @@ import pytest
 
 from extractors.hdfs import Hdfs
 from extractors.hdfs.client import HdfsAddress, HdfsClient
-from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Estate, Source, source_id
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.hdfs_runs import Follower
 

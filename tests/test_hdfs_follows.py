@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 from extractors.hdfs.client import HdfsAddress, HdfsClient
 from extractors.hdfs.errors import MissingEvents
-from navlin.demo.hadoop import Hadoop
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.hdfs_estate import HdfsEstate, Killed, differences
 from tests.support.hdfs_operations import Operations

@@ -16,7 +16,6 @@ from extractors.hms import HiveMetastore, idl
 from extractors.hms.client import Connection
 from extractors.spark import SparkEvents
 from linker.purge import PurgeReport, purge
-from navlin.demo.hadoop import Hadoop
 from navlin.index.graph.presentation import presented
 from navlin.index.journal.holder import Holder
 from navlin.index.journal.runs import Status
@@ -28,6 +27,7 @@ from navlin.model.source import HDFS, HIVE, SPARK, Estate, Source, normal_author
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.services.metastore import (
     ADD_PARTITION,

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.demo.hadoop import Hadoop
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.support.hdfs_estate import HdfsEstate
 from tests.test_renames import SWAP, Row, after, rows

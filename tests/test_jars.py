@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from bench._referee_parts import PARTS
-from navlin.solr_server.jars import SETS, JarsNotFetched, fetch, progress_on, renew_sums
+from navlin.solr_server.jars import SETS, JarsNotFetched, fetch, progress_on
+from tests.services.fetch_jars import renew_sums
 
 ROOT = Path(__file__).parents[1]
 ALPHA = b"the bytes of alpha"
@@ -329,7 +330,7 @@ def test_the_checkouts_jars_have_their_recorded_checksums(jar_set: str) -> None:
 
 def test_the_command_reports_the_reason_and_fails(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").touch()
-    command = [sys.executable, "-m", "navlin.solr_server.jars", "solr", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.services.fetch_jars", "solr", str(tmp_path)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("navlin: ")

@@ -15,9 +15,9 @@ import pytest
 
 from extractors.hms.client import connected
 from extractors.hms.idl import Database
-from navlin.demo.hadoop import Hadoop
 from navlin.index.solr.solr import Solr
 from navlin.kerberos.client import Login
+from tests.services.hadoop import Hadoop
 from tests.services.kerberos import Kdc, of_hdfs, of_the_web, of_yarn
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, Metastore, table
 from tests.services.spark_on_yarn import Driver, configuration_text

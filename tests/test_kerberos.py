@@ -24,7 +24,6 @@ from extractors.yarn import Yarn
 from extractors.yarn.plan import JOBS
 from extractors.yarn.rest import RestAddress, RestError
 from extractors.yarn.rest import asking as answering
-from navlin.demo.hadoop import Hadoop
 from navlin.java import JavaProgram
 from navlin.kerberos.client import Kerberos, Login, kerberos
 from navlin.kerberos.words import KerberosFailed, in_words
@@ -32,6 +31,7 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split
 from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, source_id
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.services.job_history import JobHistoryServer
 from tests.services.kerberos import REALM, Kdc, kerberized_metastore, of_hdfs, of_the_web

@@ -99,10 +99,8 @@ DOORS = {
     # The console that the printing module uses.
     ("navlin/render/console.py", "class of Console"),
     # Progress: a line of numbers and fixed words that is overwritten repeatedly.
-    ("navlin/cli/requested.py", "sys.stderr"),
+    ("navlin/cli/jobs.py", "sys.stderr"),
     ("navlin/cli/index.py", "sys.stderr"),
-    ("navlin/solr_server/jars.py", "sys.stdout"),
-    ("navlin/solr_server/jars.py", "sys.stderr"),
     # Only flushed, before the process ends or before a child process prints.
     ("navlin/cli/serve.py", "sys.stdout"),
     ("navlin/cli/serve.py", "sys.stderr"),

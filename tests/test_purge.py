@@ -19,7 +19,7 @@ import pytest
 from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.cli.invocation import Exit
-from navlin.cli.purge import exit_code
+from navlin.cli.jobs import exit_code
 from navlin.index.journal.holder import Holder
 from navlin.index.journal.leases import held_lease
 from navlin.index.journal.purges import forget_purged_before, open_purge, purged_before_ms

@@ -17,7 +17,6 @@ from navlin.api.answers import text_width
 from navlin.api.own import ROOT
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import DOWNLOADS
 from navlin.cli.terminal import print_csv, print_pieces
 from navlin.index.solr.solr import Solr
 from navlin.questions import NAMES
@@ -254,7 +253,7 @@ def timeless(answer: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in answer.items() if key not in ("now_ms", "space", "made")}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*NAMES, *DOWNLOADS}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*NAMES, "export"}))
 def test_a_local_only_command_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 

@@ -17,9 +17,9 @@ import pytest
 from extractors.hdfs.client import HdfsRefused
 from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark import SparkEvents
-from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Positions
 from navlin.model.source import Estate
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.services.spark_application import SparkApplications
 from tests.services.spark_jobs import CODECS

@@ -21,11 +21,11 @@ import requests
 
 from extractors.hms.client import connected
 from extractors.hms.idl import Database
-from navlin.demo.hadoop import Hadoop
 from navlin.demo.impala import write_records
 from navlin.index.graph.presentation import presented
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr
+from tests.services.hadoop import Hadoop
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, Metastore, table
 from tests.services.spark_on_yarn import REPOSITORY, Driver, configuration_text, without_checkout
 from tests.support.killed_runs import Played, differences, index_of, wipe

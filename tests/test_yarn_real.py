@@ -18,7 +18,6 @@ from extractors.hdfs import Hdfs
 from extractors.hms import HiveMetastore
 from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
-from navlin.demo.hadoop import Hadoop
 from navlin.index.graph.presentation import presented
 from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
@@ -31,6 +30,7 @@ from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.services.metastore import Metastore
 from tests.services.yarn_jobs import APPLICATION, await_state, kill, run_spark_job, submit

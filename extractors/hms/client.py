@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -246,14 +246,9 @@ class Connection:
         return self.call(idl.GET_NEXT_EVENTS, idl.NotificationEventRequest(after_id, at_most)).events or []
 
 
-@contextmanager
-def connected(address: Address) -> Iterator[Connection]:
-    """Yield a connection, and close it at the end."""
-    connection = Connection(address)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def connected(address: Address) -> closing[Connection]:
+    """Return a context with a connection, which is closed at the end."""
+    return closing(Connection(address))
 
 
 def _socket(uri: str, address: Address) -> PlainSocket | TlsSocket:

@@ -83,9 +83,9 @@ def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]
     source = _Bounded(raw, restart, end)
     match codec:
         case "zstd":
-            yield from _frames(source, _zstd_frame)
+            yield from _frames(source, _ZstdFrame)
         case "gzip":
-            yield from _frames(source, _gzip_member)
+            yield from _frames(source, _GzipMember)
         case "lz4":
             yield from _lz4_blocks(source)
         case "snappy":
@@ -152,14 +152,6 @@ class _GzipMember:
     @property
     def rest(self) -> bytes | None:
         return self._stream.unused_data if self._stream.eof else None
-
-
-def _zstd_frame() -> _Frame:
-    return _ZstdFrame()
-
-
-def _gzip_member() -> _Frame:
-    return _GzipMember()
 
 
 def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from sansldap import FilterEquality, FilterExtensibleMatch, FilterOr, FilterPresent, LDAPFilter, SearchScope
 
 from navlin.access.ldap import Conversation, Entry, LdapError, Server, conversation, escaped
 from navlin.access.passwords import MOST_CHARS
-from navlin.access.roles import Role
+from navlin.access.roles import ROLES, Role
 from navlin.access.store import User, usable_name
 
 NAME: Final = "{name}"
@@ -24,6 +25,7 @@ PAUSE_S: Final = 2.0
 _T = TypeVar("_T")
 
 Membership = Literal["member", "memberOf", "nested"]
+_GROUPS: Final = ("refused", "administrators", "metadata_administrators", "lineage_viewers")
 
 
 class DirectoryFailed(Exception):
@@ -36,23 +38,86 @@ class Stranger(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ldap:
-    """Settings of a directory. Exactly one of ``user_dn`` (a DN pattern) and ``search_base`` (with ``search_filter``
-    and the bind account) is set. ``groups`` has pairs (role, DNs of groups). The first pair that matches determines the
-    role; the role None refuses the members of these groups."""
+class LdapSettings:
+    """``[ldap]`` in the configuration: LDAP or Active Directory. Without ``urls`` no directory is used. Exactly one of
+    ``user_dn`` (a DN pattern) and ``search_base`` (with ``search_filter`` and the bind account) is set."""
 
-    servers: tuple[Server, ...]
-    timeout_s: float
-    name_attribute: str
+    urls: tuple[str, ...] = ()
+    ca_file: Path | None = None
+    passwords_in_clear: bool = False
+    timeout_s: float = 5.0
+    remember_s: float = 60.0
     user_dn: str = ""
     search_base: str = ""
-    search_filter: str = ""
+    search_filter: str = f"(uid={NAME})"
+    name_attribute: str = "uid"
     bind_dn: str = ""
     bind_password_file: Path | None = None
     membership: Membership = "member"
-    groups: tuple[tuple[Role | None, tuple[str, ...]], ...] = ()
-    default_role: Role | None = None
-    remember_s: float = 60.0
+    administrators: tuple[str, ...] = ()
+    metadata_administrators: tuple[str, ...] = ()
+    lineage_viewers: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    default_role: str = ""
+
+    @property
+    def directory(self) -> Directory | None:
+        """The LDAP directory; None if there are no ``urls``."""
+        return Directory(self) if self.urls else None
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        return tuple(Server(url, self.ca_file, self.passwords_in_clear) for url in self.urls)
+
+    @property
+    def groups(self) -> Iterator[tuple[Role | None, tuple[str, ...]]]:
+        """Pairs (role, DNs of groups). The first pair that matches determines the role; the role None refuses the
+        members of these groups."""
+        roles = (None, *sorted(Role, reverse=True))
+        return zip(roles, (getattr(self, key) for key in _GROUPS), strict=True)
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for each problem."""
+        if not self.urls:
+            for item in fields(self):
+                if getattr(self, item.name) != item.default:
+                    yield item.name, f"{item.name} needs urls"
+            return
+        for url in self.urls:
+            if words := _wrong_with(url):
+                yield "urls", f"urls must be like ldaps://ldap.example:636, but {url!r} {words}"
+        if bool(self.user_dn) == bool(self.search_base):
+            yield "urls", "urls needs either user_dn (a pattern) or search_base"
+        if self.user_dn and NAME not in self.user_dn:
+            yield "user_dn", f"user_dn must contain {NAME} in place of the user name"
+        if bool(self.bind_dn) != (self.bind_password_file is not None):
+            yield (
+                "bind_dn" if self.bind_dn else "bind_password_file",
+                "bind_dn and bind_password_file must be set together",
+            )
+        if self.search_base and not self.bind_dn:
+            yield (
+                "search_base",
+                "search_base needs bind_dn and bind_password_file: an account that may search",
+            )
+        yield from self._problems_of_filter()
+        if self.default_role and self.default_role not in ROLES:
+            yield "default_role", f"default_role must be one of {', '.join(ROLES)}"
+        if not self.default_role and not any(getattr(self, key) for key in _GROUPS[1:]):
+            yield "urls", "nobody could log in by urls: give a group a role, or set default_role"
+        if not self.timeout_s > 0:
+            yield "timeout_s", "timeout_s must be more than 0"
+        if self.remember_s < 0:
+            yield "remember_s", "remember_s must not be less than 0"
+
+    def _problems_of_filter(self) -> Iterator[tuple[str, str]]:
+        if NAME not in self.search_filter:
+            yield "search_filter", f"search_filter must contain {NAME} in place of the user name"
+            return
+        try:
+            LDAPFilter.from_string(self.search_filter.replace(NAME, "name"))
+        except ValueError as error:
+            yield "search_filter", f"search_filter is not a valid LDAP filter: {error}"
 
 
 @dataclass(slots=True)
@@ -60,7 +125,7 @@ class Directory:
     """Client of a directory. It asks the servers in order until one responds. ``clock`` returns monotonic seconds.
     Thread-safe."""
 
-    ldap: Ldap
+    ldap: LdapSettings
     clock: Callable[[], float] = time.monotonic
     _silent: dict[Server, tuple[float, str]] = field(default_factory=dict)
 
@@ -180,9 +245,9 @@ class Directory:
                 if role is None:
                     raise Stranger(f"{name} is in a refused group")
                 return User(name, role, "")
-        if self.ldap.default_role is None:
+        if not self.ldap.default_role:
             raise Stranger(f"{name} is not in a group that has a role here")
-        return User(name, self.ldap.default_role, "")
+        return User(name, ROLES[self.ldap.default_role], "")
 
     def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
         """Whether a user is a member of a group. The server compares the names, because only the server knows which
@@ -215,3 +280,17 @@ class Directory:
             if not speaking.entries(dn, SearchScope.BASE, FilterPresent("objectClass")):
                 return False, f"{server.url}: the bind account finds no {dn}"
         return True, f"{server.url} answers, and the bind account {self.ldap.bind_dn} works"
+
+
+def _wrong_with(url: str) -> str:
+    """Return the problem of a URL; "" if there is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "cannot be parsed"
+    if parts.scheme not in ("ldap", "ldaps"):
+        return "begins with neither ldap:// nor ldaps://"
+    if not parts.hostname or port == 0:
+        return "has no host, or an invalid port"
+    return "has more than a host and a port" if parts.path.strip("/") or parts.query or parts.username else ""

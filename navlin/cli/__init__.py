@@ -106,6 +106,7 @@ def _exit_code(error: Exception) -> Exit | None:
     classes are imported only here, because a successful command does not need them."""
     from navlin.index.admin.cores import NotCreated
     from navlin.index.admin.schema import UnusableIndex
+    from navlin.index.journal.leases import Leased, LeaseLost
     from navlin.index.solr.solr import SolrError
     from navlin.index.write.rewriting import TooManyConflicts
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
@@ -115,7 +116,7 @@ def _exit_code(error: Exception) -> Exit | None:
 
     if isinstance(error, BadConfiguration):
         return Exit.USAGE
-    if isinstance(error, StateInUse):
+    if isinstance(error, StateInUse | Leased | LeaseLost):
         return Exit.BUSY
     if isinstance(
         error,

@@ -60,13 +60,9 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     from navlin.edit.annotations import annotated
     from navlin.index.search.print_query import asked
     from navlin.model.plurals import counted
-    from navlin.query.scanner import QueryError
     from navlin.query.syntax import parse
 
-    try:
-        wanted = asked(parse(query).query)
-    except QueryError as error:
-        raise Failure(str(error), Exit.USAGE) from error
+    wanted = asked(parse(query).query)
     chosen = _format(file, form)
     with invocation.solr() as solr, _written(file) as out:
         count = write_annotations(out, annotated(solr, wanted), chosen)

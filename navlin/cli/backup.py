@@ -3,15 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("backup", short_help="Write the index to a file, while navlin runs.")
@@ -35,7 +31,6 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     """
     from navlin.index.admin import collection_backup, core_backup
     from navlin.index.admin.snapshots import TooBusy
-    from navlin.index.journal.leases import Leased
     from navlin.index.solr.solr import Solr
     from navlin.model.plurals import counted
     from navlin.service.maintenance.backup import back_up
@@ -58,8 +53,6 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
                 with progress("backup", in_bytes=True) as report:
                     done = back_up(solr, home, file, invocation.now_ms(), report)
                 documents, size = dict(done.header.documents), done.size
-    except Leased as error:
-        raise Failure(str(error), Exit.BUSY) from error
     except (TooBusy, collection_backup.NotBackedUp) as error:
         raise Failure(str(error), Exit.FAILED) from error
     except OSError as error:

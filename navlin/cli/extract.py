@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from navlin.cli.invocation import Exit, Invocation, source_named
-from navlin.cli.jobs import JobCommand, arguments
+from navlin.cli.invocation import Invocation, source_named
+from navlin.cli.jobs import JobCommand, submitted
 from navlin.cli.terminal import console
 from navlin.questions.extract import QUESTION
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
-    from navlin.cli.requested import answer_of_daemon
-    from navlin.index.journal.requests import Job
     from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
@@ -26,8 +24,7 @@ def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
         invocation.solr(configuration, starting=spark.start_early) as solr,
     ):
         loaded = source_named(invocation.configured_sources(configuration, solr), given.source)
-        how = arguments(QUESTION, invocation, configuration, solr, given)
-        run = answer_of_daemon(solr, configuration.navlin.state_directory, Job.EXTRACT, how)
+        how, run = submitted(QUESTION, invocation, configuration, solr, given)
         return _extract(invocation, solr, loaded, spark, how) if run is None else run
 
 
@@ -39,28 +36,11 @@ def _extract(
     from navlin.service.inheriting import keep_inherited
 
     pipeline = Pipeline(solr.address, spark, invocation.now_ms)
-    record = jobs.extract(
-        pipeline,
-        loaded,
-        complete=how["complete"],
-        dry_run=how["dry_run"],
-        accept_loss=how["accept_loss"],
-        step=lambda step: None,
-    )
+    settings = {name: value for name, value in how.items() if name != "source"}
+    record = jobs.extract(pipeline, loaded, **settings, step=lambda step: None)
     if not how["dry_run"]:
         keep_inherited(solr)
     return jobs.run_as_json(record, dry_run=how["dry_run"])
-
-
-def exit_code(run: Mapping[str, Any]) -> Exit:
-    match run["status"]:
-        case "failed":
-            return Exit.FAILED
-        case "held":
-            return Exit.HELD
-        case "leased":
-            return Exit.BUSY
-    return Exit.OK
 
 
 def print_answer(run: Mapping[str, Any]) -> None:
@@ -90,4 +70,4 @@ def print_answer(run: Mapping[str, Any]) -> None:
         )
 
 
-command = JobCommand(QUESTION, _run, print_answer, exit_code)
+command = JobCommand(QUESTION, _run, print_answer)

@@ -26,7 +26,6 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
       navlin forget HDFS-1 /tmp --yes
     """
     from navlin.index.graph.sources import known_sources
-    from navlin.index.journal.leases import Leased, LeaseLost
     from navlin.model.plurals import counted
     from navlin.service.maintenance.forget import forget, to_forget, tree_place
 
@@ -48,10 +47,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
         if not yes:
             confirm(f"Flag deleted {what}?")
         configured = any(settings.name == source for settings in configuration.sources)
-        try:
-            flagged = forget(solr, found, invocation.now_ms, configured=configured)
-        except (Leased, LeaseLost) as error:
-            raise Failure(str(error), Exit.BUSY) from error
+        flagged = forget(solr, found, invocation.now_ms, configured=configured)
     if as_json:
         print_json({"source": source, "path": found.path, "flagged": flagged})
     else:

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from navlin.cli.backup import progress
 from navlin.cli.invocation import Invocation, json_option
-from navlin.cli.terminal import console, print_json, say
+from navlin.cli.terminal import print_json, say
 
 
 @click.group("index")
@@ -104,7 +104,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     with (
         reachable_solr(configuration, invocation.environment) as reached,
         Solr(reached.address) as solr,
-        _progress() as report,
+        progress("copying", in_bytes=False) as report,
     ):
         if settings.embedded and reached.server is None:
             # Another navlin runs this Solr, and must be stopped before an upgrade. This raises an error unless the
@@ -124,16 +124,3 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     else:
         counts = ", ".join(f"{core}: {counted(count, 'document')}" for core, count in done.documents.items())
         say(f"upgraded from version {done.since} to version {done.version}; {counts}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar if standard error is a terminal. Yield a function that takes the amount done and the
-    total."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    out = console(on_stderr=True)
-    with Progress(*columns, console=out, disable=not out.is_terminal) as bar:
-        task = bar.add_task("copying", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -3,29 +3,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from navlin.cli.invocation import Exit, Invocation
-from navlin.cli.jobs import JobCommand, arguments
+from navlin.cli.invocation import Invocation
+from navlin.cli.jobs import JobCommand, submitted
 from navlin.cli.terminal import say
 from navlin.questions.link import QUESTION
 
 
 def _run(invocation: Invocation, given: Any) -> Mapping[str, int]:
-    from navlin.cli.requested import answer_of_daemon
-    from navlin.index.journal.requests import Job
     from navlin.service import jobs
     from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
     with invocation.solr(configuration) as solr:
-        how = arguments(QUESTION, invocation, configuration, solr, given)
-        changed: Mapping[str, int] | None = answer_of_daemon(
-            solr, configuration.navlin.state_directory, Job.LINK, how
-        )
+        how, changed = submitted(QUESTION, invocation, configuration, solr, given)
         if changed is None:
             configured = invocation.configured_sources(configuration, solr)
             with LazySparkSession.of(configuration) as spark:
                 changed = jobs.link(solr, configured, spark, invocation.now_ms, **how)
-        return changed
+        done: Mapping[str, int] = changed
+        return done
 
 
 def print_answer(changed: Mapping[str, int]) -> None:
@@ -36,8 +32,4 @@ def print_answer(changed: Mapping[str, int]) -> None:
         say(line)
 
 
-def exit_code(_changed: Mapping[str, int]) -> Exit:
-    return Exit.OK
-
-
-command = JobCommand(QUESTION, _run, print_answer, exit_code)
+command = JobCommand(QUESTION, _run, print_answer)

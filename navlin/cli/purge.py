@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation
-from navlin.cli.jobs import JobCommand, arguments
+from navlin.cli.jobs import JobCommand, submitted
 from navlin.cli.terminal import console, print_json, say
 from navlin.questions.purge import QUESTION
 
@@ -32,20 +32,12 @@ class _PurgeCommand(JobCommand):
 
 
 def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
-    from navlin.cli.requested import answer_of_daemon
-    from navlin.index.journal.requests import Job
     from navlin.service import jobs
 
     configuration = invocation.configuration_without_sources()
     with invocation.solr(configuration) as solr:
-        how = arguments(QUESTION, invocation, configuration, solr, given)
-        answer: Mapping[str, Any] | None = answer_of_daemon(
-            solr, configuration.navlin.state_directory, Job.PURGE, how
-        )
+        how, answer = submitted(QUESTION, invocation, configuration, solr, given)
         return jobs.purge(solr, invocation.now_ms, **how) if answer is None else answer
-
-
-_EXITS: Final = {"leased": Exit.BUSY, "held": Exit.HELD, "stopped": Exit.FAILED}
 
 
 def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
@@ -60,10 +52,6 @@ def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
         say(f"threshold forgotten: records from before {until:%Y-%m-%d %H:%M} will be written again")
     else:
         say("nothing has been purged yet")
-
-
-def exit_code(answer: Mapping[str, Any]) -> Exit:
-    return _EXITS.get(answer["status"], Exit.OK)
 
 
 def print_answer(answer: Mapping[str, Any]) -> None:
@@ -98,6 +86,5 @@ command = _PurgeCommand(
     QUESTION,
     _run,
     print_answer,
-    exit_code,
     [click.Option(["--forget-threshold"], is_flag=True, help="Write records of purged times again.")],
 )

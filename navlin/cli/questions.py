@@ -10,7 +10,8 @@ from datetime import datetime
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from navlin.index.solr.solr import Solr
     from navlin.service.settings.configuration import Configuration
 
+T = TypeVar("T")
 TOLD_EVERY_S: Final = 1.0
 Pairs = Sequence[tuple[str, str]]
 Answering = Callable[[Question, Pairs, Any, bool], None]
@@ -62,13 +64,13 @@ class QuestionCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options. They are made only when needed, because ``navlin --help`` does not show them."""
         if not self.params:
-            self.params = [*map(_option, parameters_of(self.question.parameters)), *self.own, _AS_JSON]
+            self.params = [*map(option, parameters_of(self.question.parameters)), *self.own, AS_JSON]
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> None:
         """Parse the options, and answer the question."""
         as_json = ctx.params["as_json"]
-        pairs = [pair for each in parameters_of(self.question.parameters) for pair in _typed(ctx, each)]
+        pairs = list(typed(ctx, self.question.parameters))
         one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
         given = from_query(self.question.parameters, pairs)
         answering = self.answering or partial(self.answer_here, ctx.obj)
@@ -100,7 +102,7 @@ class QuestionCommand(click.Command):
             print_answer(question, question.ask(asked), as_json=as_json)
 
 
-_AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON, for programs.")
+AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON, for programs.")
 
 
 class _Choice(click.Choice[str]):
@@ -118,27 +120,31 @@ class _Number(click.IntRange):
         return value
 
 
-def _option(parameter: Parameter) -> click.Parameter:
-    typed, bounds = parameter.typed, parameter.bounds
-    metavar = typed.metavar or parameter.name.upper()
-    if typed.first:
+def option(parameter: Parameter) -> click.Parameter:
+    """Return the option or argument of the command line for a parameter."""
+    how, bounds = parameter.typed, parameter.bounds
+    metavar = how.metavar or parameter.name.upper()
+    if how.first:
         # Not required for click, which has a different error message.
         return click.Argument(
             [parameter.name], required=False, metavar=metavar if parameter.required else f"[{metavar}]"
         )
     name = "--" + parameter.name.replace("_", "-")
+    default = parameter.plain_default
     if parameter.is_switch:
-        return click.Option([name, parameter.name], is_flag=True, help=parameter.words)
+        names = f"{name}/--no-{name[2:]}" if default else name
+        return click.Option([names, parameter.name], is_flag=True, default=default, help=parameter.words)
     kind: Any = click.STRING
     if parameter.choices:
         kind = _Choice(parameter.values)
     elif parameter.kind is int:
         kind = _Number(*((bounds[0], bounds[-1]) if bounds is not None else ()))
-    default = parameter.plain_default
+    elif parameter.kind is Path:
+        kind = click.Path(dir_okay=False)
     return click.Option(
-        [name, parameter.name],
+        [*([f"-{how.short}"] if how.short else []), name, parameter.name],
         type=kind,
-        metavar=typed.metavar or None,
+        metavar=how.metavar or None,
         multiple=parameter.many,
         default=None if default is None else str(default),
         show_default=default not in (None, ""),
@@ -146,14 +152,20 @@ def _option(parameter: Parameter) -> click.Parameter:
     )
 
 
-def _typed(ctx: click.Context, parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """Yield (parameter name, value as text) for each value of one parameter that was typed."""
-    value = ctx.params[parameter.name]
-    if value is None or ctx.get_parameter_source(parameter.name) is ParameterSource.DEFAULT:
-        return
-    for each in value if parameter.many else (value,):
-        text = "true" if each is True else str(each)
-        yield parameter.name, _with_zone(text) if parameter.typed.here_zone else text
+def typed(ctx: click.Context, cls: type[Any]) -> Iterator[tuple[str, str]]:
+    """Yield (parameter name, value as text) for each value that was typed of the parameters that ``cls`` declares."""
+    for parameter in parameters_of(cls):
+        value = ctx.params[parameter.name]
+        if value is None or ctx.get_parameter_source(parameter.name) is ParameterSource.DEFAULT:
+            continue
+        for each in value if parameter.many else (value,):
+            text = str(each).lower() if isinstance(each, bool) else str(each)
+            yield parameter.name, _with_zone(text) if parameter.typed.here_zone else text
+
+
+def filled(ctx: click.Context, cls: type[T]) -> T:
+    """Return the parameters that ``cls`` declares, as they were typed. Raises `Refusal`."""
+    return from_query(cls, list(typed(ctx, cls)))
 
 
 def _with_zone(text: str) -> str:
@@ -189,10 +201,7 @@ def _room(configuration: Configuration) -> Iterator[None]:
 def _status(invocation: Invocation, configuration: Configuration, solr: Solr) -> Mapping[str, Any]:
     from navlin.service.status import status
 
-    settings, sources = configuration.navlin, invocation.configured_sources(configuration, solr)
-    now_ms, room_bytes = invocation.now_ms(), settings.least_free_bytes
-    found = status(solr, sources, settings.state_directory, room_bytes, now_ms, configuration.exports)
-    return found.as_json()
+    return status(solr, configuration, invocation.now_ms()).as_json()
 
 
 class _Progress:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from navlin.cli.export import Targets
 from navlin.cli.invocation import Exit, Failure
-from navlin.cli.jobs import JobCommand
+from navlin.cli.jobs import JobCommand, Progress
 from navlin.cli.questions import Pairs, QuestionCommand, print_lines
-from navlin.cli.requested import Progress
 from navlin.cli.server import Server
 from navlin.cli.terminal import output_width, print_json, say
 from navlin.questions import NAMES
@@ -26,8 +26,6 @@ from navlin.questions.declare.question import Question
 if TYPE_CHECKING:
     import requests
 
-DOWNLOADS: Final = ("export",)
-"""Commands whose answer is written to a local file (`navlin.cli.export_download`)."""
 POLL_S: Final = 0.5
 
 
@@ -38,16 +36,14 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
         return command.answering_by(partial(_request, server, command))
     if isinstance(command, QuestionCommand):
         return command.answering_by(partial(_answer_there, server))
-    if name not in (able := (*NAMES, *DOWNLOADS)):
+    if name not in (able := (*NAMES, "export")):
         raise Failure(
             f"navlin {name} works only on the server's own machine; commands that accept --url: {', '.join(able)}",
             Exit.USAGE,
         )
+    if isinstance(command, Targets):
+        return command.answered_by(server)
     assert isinstance(command, click.Group)
-    if name in DOWNLOADS:
-        from navlin.cli.export_download import Downloads
-
-        return Downloads(command, server)
     group = copy.copy(command)
     group.commands = {each: over_http(name, below, server) for each, below in command.commands.items()}
     return group

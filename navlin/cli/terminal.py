@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from navlin.model.printable import printable, printable_json
+from navlin.model.printable import escaped, printable, printable_json
 
 if TYPE_CHECKING:
     from navlin.render.console import CleanConsole
@@ -31,9 +31,7 @@ WIDTH_CHARS: Final = 160
 def _signs(error: UnicodeError) -> tuple[str, int]:
     """Write characters that a terminal's encoding lacks as JSON escapes, so that JSON stays valid."""
     assert isinstance(error, UnicodeEncodeError)
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    signs = (f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))
-    return "".join(signs), error.end
+    return escaped(error.object[error.start : error.end]), error.end
 
 
 codecs.register_error(SIGNS, _signs)

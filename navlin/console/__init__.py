@@ -15,10 +15,8 @@ from navlin.console import (
     impact,
     inherited,
     lineage,
-    purge,
     purges,
     request,
-    run,
     saved,
     search,
     sources,
@@ -40,10 +38,9 @@ PAGES: Final[tuple[Page, ...]] = (
     inherited.PAGE,
     unused.PAGE,
     sources.PAGE,
-    run.PAGE,
     request.PAGE,
     *map(list_page, (each for each in all_questions() if isinstance(each.page, ListPage))),
     purges.PAGE,
-    purge.PAGE,
+    *request.JOBS,
 )
 """All pages, in the order of the menu."""

@@ -1,14 +1,20 @@
-"""``/request``: progress and result of a submitted job."""
+"""``/request``: progress and result of a submitted job; and the paths to which forms send jobs (``/run``, ``/purge``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from navlin.access.roles import Role
+from navlin.api.answers import Onward
 from navlin.api.endpoint import Asked
+from navlin.api.own.questions import requested
 from navlin.api.own.requests import Parameters, request_of
 from navlin.console.page import Page
+from navlin.questions import all_questions
+from navlin.questions.declare.question import Question
 
 
 def _values(asked: Asked) -> Mapping[str, Any]:
@@ -24,4 +30,13 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     }
 
 
-PAGE = Page("/request", "Request", Parameters, _values)
+def _submitted(question: Question, asked: Asked) -> Onward:
+    return Onward("/request?" + urlencode({"id": requested(question, asked, asked.parameters)["id"]}))
+
+
+PAGE: Final = Page("/request", "Request", Parameters, _values)
+JOBS: Final = tuple(
+    Page(each.page, each.summary, each.parameters, partial(_submitted, each), each.role, method="POST")
+    for each in all_questions()
+    if each.job and isinstance(each.page, str)
+)

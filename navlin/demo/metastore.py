@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 from xml.sax.saxutils import escape
 
 from navlin.demo import DemoFailed
@@ -23,45 +23,18 @@ class MetastoreNotStarted(DemoFailed):
 
 
 class Metastore:
-    """A separate metastore in ``directory``, on ``port`` or a free port. It ends with the thread that started it.
+    """A separate metastore in ``directory``, on a free port. It ends with the thread that started it. ``jars`` contains
+    the jar of the notification listener."""
 
-    It can be ended and started again with the same data. ``jars`` contains the jar of the notification listener;
-    without ``listener`` the metastore records no events. ``short_lived`` makes it quick to start rather than quick to
-    run. ``settings`` are additional properties of Hive and Hadoop; ``java_options`` are passed to the JVM.
-    """
-
-    def __init__(
-        self,
-        directory: Path,
-        jars: Path,
-        *,
-        listener: bool = True,
-        short_lived: bool = True,
-        port: int | None = None,
-        settings: Mapping[str, str] | None = None,
-        java_options: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, directory: Path, jars: Path) -> None:
         self.directory = directory.resolve()
         self.jars = jars.resolve()
-        self._listener = listener
-        self._short_lived = short_lived
-        self._settings = dict(settings or {})
-        self._java_options = tuple(java_options)
-        self.port = port or _free_port()
-        self.uri = f"thrift://127.0.0.1:{self.port}"
+        self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-
     @property
-    def warehouse(self) -> Path:
-        """The directory of managed tables."""
-        return self.directory / "warehouse"
+    def uri(self) -> str:
+        return f"thrift://127.0.0.1:{self.port}"
 
     def class_path(self) -> list[Path]:
         """Return the jars with the metastore's classes."""
@@ -72,31 +45,15 @@ class Metastore:
         program = JavaProgram(SOURCE, self.class_path(), self.jars.parent / "metastore-launcher")
         return program.command(options, [str(self.port)], archive_classes=False, before=(configuration,))
 
-    def start(self) -> None:
-        """Start the metastore on the existing data in the directory, and wait until it answers (some 6 to 10 s)."""
-        self.launch()
-        self.await_ready()
-
     def launch(self) -> None:
         """Start the metastore without waiting for it. It ends with the calling *thread*, because of how the system
         signals the death of a parent."""
         conf = self.directory / "conf"
         conf.mkdir(parents=True, exist_ok=True)
-        (conf / "hive-site.xml").write_text(self._hive_site())
-        (conf / "core-site.xml").write_text(_site(self._settings))
-        opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
-        options = [
-            *(QUICK if self._short_lived else ()),
-            "-Xmx512m",
-            "-Dderby.system.durability=test",
-            f"-Dderby.stream.error.file={conf}/derby.log",
-            f"-Djava.io.tmpdir={conf}",
-            *self._java_options,
-            *opens,
-        ]
+        (conf / "hive-site.xml").write_text(site(self.properties()))
         with (self.directory / "metastore.log").open("ab") as log:
             self._process = subprocess.Popen(
-                self.command(options, conf),
+                self.command(self.java_options(conf), conf),
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -128,13 +85,25 @@ class Metastore:
             probe.settimeout(1)
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
-    def _hive_site(self) -> str:
-        properties = {
+    def java_options(self, conf: Path) -> list[str]:
+        """Return the options of the JVM. ``conf`` is the directory of the configuration, and of temporary files."""
+        return [
+            *QUICK,
+            "-Xmx512m",
+            "-Dderby.system.durability=test",
+            f"-Dderby.stream.error.file={conf}/derby.log",
+            f"-Djava.io.tmpdir={conf}",
+            *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")),
+        ]
+
+    def properties(self) -> dict[str, str]:
+        """Return the metastore's own properties."""
+        return {
             "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={self.directory}/db;create=true",
             "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
             "datanucleus.schema.autoCreateAll": "true",
             "hive.metastore.schema.verification": "false",
-            "hive.metastore.warehouse.dir": f"file:{self.warehouse}",
+            "hive.metastore.warehouse.dir": f"file:{self.directory}/warehouse",
             # Otherwise the metastore dies at start, because the asynchronous logger's library is not among PySpark's
             # jars.
             "hive.async.log.enabled": "false",
@@ -142,15 +111,14 @@ class Metastore:
             # either.
             "datanucleus.connectionPoolingType": "none",
             "hive.metastore.event.db.listener.timetolive": "86400s",
-        }
-        if self._listener:
-            properties["hive.metastore.transactional.event.listeners"] = (
+            "hive.metastore.transactional.event.listeners": (
                 "org.apache.hive.hcatalog.listener.DbNotificationListener"
-            )
-        return _site(properties | self._settings)
+            ),
+        }
 
 
-def _site(properties: Mapping[str, str]) -> str:
+def site(properties: Mapping[str, str]) -> str:
+    """Return the text of a configuration file of Hive or Hadoop."""
     lines = (
         f"<property><name>{k}</name><value>{escape(v)}</value></property>" for k, v in properties.items()
     )

@@ -23,6 +23,7 @@ from navlin.index.journal.removals import Changes, changed_since, changed_since_
 from navlin.index.schema.fields import ELEMENTS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
+from navlin.model.refusal import Refusal
 from navlin.query.search import core_for, every_page, parsed_query
 
 IDS_A_LOOK: Final = 1_000
@@ -34,7 +35,7 @@ _NAMED: Final = EntityFilter(("DATABASE", "TABLE", "VIEW"))
 _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
 
 
-class NotExportable(ValueError):
+class NotExportable(Refusal):
     """The query finds relations, but only entities can be exported. The relations of an exported entity are included
     anyway."""
 
@@ -69,13 +70,13 @@ class Selection:
 
 def since(text: str) -> tuple[str, int]:
     """Parse the value of ``--since``, the id of a run or a date. Return (id of the run, 0) or ("", epoch ms). A date
-    without a time zone is in this machine's time zone. Raises ValueError."""
+    without a time zone is in this machine's time zone. Raises `Refusal`."""
     if "##" in text or not text:
         return text, 0
     try:
         return "", round(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
     except ValueError:
-        raise ValueError(f"{text!r} is neither the id of a run nor a date such as 2026-01-31") from None
+        raise Refusal(f"{text!r} is neither the id of a run nor a date such as 2026-01-31") from None
 
 
 @dataclass(slots=True)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from navlin.model.refusal import Refusal
+
 _ANY: Final = re.compile(r"(?<![.\])])\*")
 """A star that means any text, because it does not follow ``.``, ``]`` or ``)``, which it would repeat as in a regular
 expression."""
 
 
-class BadPattern(ValueError):
+class BadPattern(Refusal):
     """A pattern is not a valid regular expression, or a line names no database."""
 
 

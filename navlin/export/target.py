@@ -5,49 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from navlin.export.values import Item
 
 if TYPE_CHECKING:
     from navlin.export.connection import Connection
-
-
-MODEL: Final = (
-    "SOURCE",
-    "DATABASE",
-    "TABLE",
-    "VIEW",
-    "FIELD",
-    "PARTITION",
-    "DIRECTORY, FILE",
-    "DATASET",
-    "OPERATION",
-    "OPERATION without output",
-    "SUB_OPERATION",
-    "OPERATION_EXECUTION",
-    "application of an execution",
-    "DATA_FLOW",
-    "CONTROL_FLOW of a table",
-    "CONTROL_FLOW of a column",
-    "LOGICAL_PHYSICAL of a table",
-    "PARENT_CHILD, INSTANCE_OF",
-    "flagged deleted",
-    "renamed",
-    "unlinked end",
-    "text of a query",
-    "expression of a column",
-    "comment",
-    "people's name, description",
-    "people's tags",
-    "inherited tags",
-    "people's properties",
-    "identity",
-    "incomplete, inferred",
-)
-"""Elements of navlin's own model. Each target has a text for each element: ``kept: …``, ``folded: …`` (it is in another
-element), ``dropped: …``. README has the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +69,7 @@ class Target:
     endpoint. ``records`` converts items to records, one by one, each a line or another whole piece of a file. It may be
     called again for each batch of items, so it must keep no state between items. A target with a single document (XML)
     sets ``whole``; then ``records`` is called once, and the export cannot be resumed. ``send`` and ``ask`` are None if
-    there is no server to send to. ``becomes`` maps each of `MODEL` to a text.
+    there is no server to send to.
     """
 
     name: str
@@ -117,7 +81,6 @@ class Target:
     send: Sends | None = None
     ask: Asks | None = None
     whole: bool = False
-    becomes: Mapping[str, str] = field(default_factory=dict)
     frame: Frame = LINES
 
 

@@ -24,9 +24,10 @@ def printable_json(text: str) -> str:
     """Return an equivalent JSON document, with non-printable characters escaped."""
     if _ASCII.match(text):
         return text
-    return "".join(each if each.isprintable() or each == "\n" else _escape(each) for each in text)
+    return "".join(each if each.isprintable() or each == "\n" else escaped(each) for each in text)
 
 
-def _escape(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
+def escaped(text: str) -> str:
+    """Return the text with every character as a JSON escape, a pair of them beyond U+FFFF."""
+    units = text.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

@@ -27,6 +27,7 @@ from navlin.index.graph.relation import End, Side, StoredRelation
 from navlin.index.graph.walked_relation import WalkedRelation
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
+from navlin.model.refusal import Refusal
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
 from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.columns import with_columns, with_tables
@@ -45,8 +46,10 @@ _RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
 _RUN_FOR: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
 
 
-class UnknownEntity(LookupError):
+class UnknownEntity(Refusal):
     """Nothing in the index has this id."""
+
+    status = 404
 
 
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:

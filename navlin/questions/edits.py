@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from navlin.query.bounds import LIMIT
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, asks
 from navlin.questions.declare.shared import Entity, Limit, Offset
-
-if TYPE_CHECKING:
-    from navlin.query.edits import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +14,6 @@ class Parameters:
     entity: Entity
     limit: Limit = LIMIT
     offset: Offset = 0
-
-
-def _ask(asked: Asked) -> History:
-    from navlin.query.edits import history
-
-    given: Parameters = asked.parameters
-    return history(asked.solr, asked.entity_id(), limit=given.limit, offset=given.offset)
 
 
 QUESTION = Question(
@@ -36,7 +25,7 @@ QUESTION = Question(
     """,
     examples=("navlin edits sales.orders", "navlin edits sales.orders --limit 1 --json"),
     parameters=Parameters,
-    ask=_ask,
+    ask=asks("navlin.query.edits:history"),
     answers="navlin.query.edits:History",
     view="navlin.render.edits:history_view",
     without={"page": "the page of the entity, /details, lists them"},

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from navlin.index.graph.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
@@ -20,7 +19,8 @@ from navlin.index.journal.runs import RunRecord, Status, last_run
 from navlin.index.solr.solr import Solr
 from navlin.service.disk_space import Space, space
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
-from navlin.service.loader import ConfiguredSources, Loaded
+from navlin.service.loader import Loaded, load
+from navlin.service.settings.configuration import Configuration
 from navlin.service.settings.export_settings import ExportSettings
 from navlin.service.web_address import web_addresses
 
@@ -148,29 +148,25 @@ class Overall:
         }
 
 
-def status(
-    solr: Solr,
-    sources: ConfiguredSources,
-    state_directory: Path,
-    least_free_bytes: int,
-    now_ms: int,
-    exports: Sequence[ExportSettings] = (),
-) -> Overall:
-    """Determine the status from the index, the heartbeat of a daemon on this state directory, and the free space.
+def status(solr: Solr, configuration: Configuration, now_ms: int) -> Overall:
+    """Determine the status from the index, the heartbeat of a daemon on the state directory, and the free space.
     Nothing is changed."""
+    state_directory = configuration.navlin.state_directory
+    known = known_sources(solr)
+    sources = load(configuration, known)
     daemon = read_heartbeat(state_directory)
     configured = {source.id for source in sources.estate.sources}
     return Overall(
         now_ms,
         daemon,
         tuple(_source(solr, loaded, daemon, now_ms) for loaded in sources.sources),
-        _left(known_sources(solr), configured, sources.estate.cluster),
+        _left(known, configured, sources.estate.cluster),
         unlinked_counts(solr, now_ms),
         unparsed_counts(solr),
         incomplete_counts(solr),
-        space(state_directory, least_free_bytes),
+        space(state_directory, configuration.navlin.least_free_bytes),
         tuple(web_addresses(state_directory)),
-        tuple(_export(solr, each, now_ms) for each in exports),
+        tuple(_export(solr, each, now_ms) for each in configuration.exports),
         unfinished_purge(solr),
         daily_purge(solr),
     )

@@ -7,15 +7,12 @@ Ivy is already installed with Spark, and resolves the hundred jars of Solr from 
 package does that, so the alternative would be our own resolver.
 """
 
-import argparse
 import fcntl
 import hashlib
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +23,7 @@ from navlin.shipped import CONF
 
 SETS = CONF / "jars"
 
-_SETTINGS = "ivysettings.xml"
+SETTINGS = "ivysettings.xml"
 _SUFFIXES = (".jar", ".war")
 _PAUSES_S = (5.0, 20.0)
 _POLL_S = 0.5
@@ -63,30 +60,15 @@ def fetch(
     into = into.resolve()
     expected = _read_sums(sets, jar_set)
     if _deviations(into, expected):
-        with _workplace(into, report) as (work, lock):
+        with workplace(into, report) as (work, lock):
             if _deviations(into, expected):
-                _load(jar_set, sets, work, len(expected), lock, java=java, report=report, pause=pause)
+                load(jar_set, sets, work, len(expected), lock, java=java, report=report, pause=pause)
                 if deviations := _deviations(work / "jars", expected):
                     shutil.rmtree(work)
                     raise JarsNotFetched(_explain(jar_set, sets, deviations))
-                _replace(into, work)
+                put_in_place(into, work)
                 report(f"{jar_set}: {_amount(_jars_in(into), len(expected))}, checksums verified")
     return [into / name for name in expected]
-
-
-def renew_sums(
-    jar_set: str, into: Path, *, report: Callable[[str], None], java: str = "java", sets: Path = SETS
-) -> Path:
-    """Replace `into` by the jars of the set without checking them, and store their checksums, after a change of the
-    set. Return the file with the checksums. Raises as `fetch` does."""
-    into = into.resolve()
-    with _workplace(into, report) as (work, lock):
-        _load(jar_set, sets, work, None, lock, java=java, report=report, pause=time.sleep)
-        _replace(into, work)
-    sums = sets / f"{jar_set}.sha256"
-    sums.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(into.iterdir())))
-    report(f"{jar_set}: {_amount(_jars_in(into), None)}, checksums written to {sums}")
-    return sums
 
 
 @contextmanager
@@ -125,7 +107,7 @@ def _read_sums(sets: Path, jar_set: str) -> dict[str, str]:
     return {name.lstrip("*"): digest for digest, name in lines}
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -137,7 +119,7 @@ def _deviations(directory: Path, expected: dict[str, str]) -> list[str]:
     found = [f"{name} is missing" for name in expected if name not in present]
     found += [f"{name} is not in the list" for name in sorted(present.keys() - expected.keys())]
     for name, digest in expected.items():
-        if name in present and (actual := _sha256(present[name])) != digest:
+        if name in present and (actual := sha256(present[name])) != digest:
             found.append(f"{name} has the SHA-256 {actual}, not {digest}")
     return found
 
@@ -163,7 +145,7 @@ def _refuse_foreign(into: Path) -> None:
 
 
 @contextmanager
-def _workplace(into: Path, report: Callable[[str], None]) -> Iterator[tuple[Path, IO[bytes]]]:
+def workplace(into: Path, report: Callable[[str], None]) -> Iterator[tuple[Path, IO[bytes]]]:
     """Provide (hidden directory next to `into`, lock), to one fetch at a time.
 
     Ivy inherits the descriptor of the lock, so that an Ivy whose parent was killed still holds the lock.
@@ -179,7 +161,7 @@ def _workplace(into: Path, report: Callable[[str], None]) -> Iterator[tuple[Path
         yield into.with_name(f".{into.name}.fetching"), lock
 
 
-def _load(
+def load(
     jar_set: str,
     sets: Path,
     work: Path,
@@ -220,7 +202,7 @@ def _run_ivy(
     report: Callable[[str], None],
 ) -> int:
     # Paths are relative to `work`, because Ivy would read a bracket in the path of `work` as part of the pattern.
-    arguments = ["-settings", str(sets / _SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
+    arguments = ["-settings", str(sets / SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
     arguments += ["-cache", "cache", "-types", "jar", "bundle", "war"]
     arguments += ["-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"]
     with (work / "ivy.log").open("wb") as log:
@@ -288,41 +270,8 @@ def _reasons(log: str) -> str:
     return f"It says: {'; '.join(causes[:3])}." if causes else f"Its last output: {log.strip()[-300:]}"
 
 
-def _replace(into: Path, work: Path) -> None:
+def put_in_place(into: Path, work: Path) -> None:
     if into.exists():
         into.rename(work / "replaced")
     (work / "jars").rename(into)
     shutil.rmtree(work)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m navlin.solr_server.jars SET DIRECTORY`, with the Java in JAVA_HOME or else on the PATH. Return the
-    exit code: 1 after a failure."""
-    parser = argparse.ArgumentParser(
-        prog="python -m navlin.solr_server.jars", description="Fetch a set of jars."
-    )
-    parser.add_argument(
-        "set", choices=sorted(path.stem for path in SETS.glob("*.xml") if path.name != _SETTINGS)
-    )
-    parser.add_argument(
-        "directory", type=Path, help="directory for the jars: new, empty, or of an earlier fetch"
-    )
-    parser.add_argument(
-        "--renew-sums",
-        action="store_true",
-        help="the set was changed: write the checksums of the downloads, without a check",
-    )
-    given = parser.parse_args(arguments)
-    home = os.environ.get("JAVA_HOME")
-    act = renew_sums if given.renew_sums else fetch
-    try:
-        with progress_on(sys.stdout) as report:
-            act(given.set, given.directory, report=report, java=f"{home}/bin/java" if home else "java")
-    except (JarsNotFetched, OSError) as error:
-        sys.stderr.write(f"navlin: {error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -27,10 +27,10 @@ from typing import Final, Self
 import requests
 import zstandard
 
-from navlin.demo.hadoop import PORTS, Hadoop
 from navlin.demo.impala import write_records
-from navlin.demo.metastore import Metastore
+from tests.services.hadoop import Hadoop
 from tests.services.hive import run_hive
+from tests.services.metastore import Metastore
 from tests.services.rest import ResourceManager
 from tests.services.yarn_jobs import await_state, submit
 
@@ -38,6 +38,8 @@ KEPT: Final = Path(__file__).parents[1] / "data" / "estate"
 MADE_IN: Final = Path("/tmp/estate")
 """Directory in which the services ran, so that their data contain no path of a developer."""
 FIRST_PORT: Final = 24_100
+PORTS: Final = 18
+"""Ports of Hadoop, before those of other services. The kept data name the ports."""
 HADOOP_PORTS: Final = range(FIRST_PORT, FIRST_PORT + PORTS)
 METASTORE_PORT: Final = FIRST_PORT + PORTS
 YARN_PORT: Final = FIRST_PORT + PORTS + 1

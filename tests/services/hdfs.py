@@ -7,9 +7,9 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Final, Self
 
-from navlin.demo.hadoop import Hadoop
 from navlin.java import JavaProgram, pyspark_jars
 from navlin.kerberos.client import Login
+from tests.services.hadoop import Hadoop
 
 SOURCE: Final = Path(__file__).with_name("HdfsWriter.java")
 BLOCK_BYTES: Final = 1 << 20

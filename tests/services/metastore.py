@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from getpass import getuser
 from pathlib import Path
 from types import NoneType
-from typing import Final
+from typing import Final, Self
 
 from extractors.hms import idl
 from extractors.hms.client import Address, Connection, MetastoreRefused, connected
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.thrift import Call, Struct, at, refusal, struct
 from navlin.demo import metastore
-from navlin.java import find_java, pyspark_jars
+from navlin.java import QUICK, find_java, pyspark_jars
 
 
 @struct
@@ -70,6 +70,62 @@ DROP_PARTITION = Call(
 
 
 class Metastore(metastore.Metastore):
+    """The demo's metastore, which can be ended and started again with the same data.
+
+    Without ``listener`` the metastore records no events. ``short_lived`` makes it quick to start rather than quick to
+    run. ``settings`` are additional properties of Hive and Hadoop; ``java_options`` are passed to the JVM.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        jars: Path,
+        *,
+        listener: bool = True,
+        short_lived: bool = True,
+        port: int | None = None,
+        settings: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = (),
+    ) -> None:
+        super().__init__(directory, jars)
+        self._listener, self._short_lived = listener, short_lived
+        self.port = port or self.port
+        self._settings = dict(settings or {})
+        self._java_options = tuple(java_options)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def warehouse(self) -> Path:
+        """The directory of managed tables."""
+        return self.directory / "warehouse"
+
+    def start(self) -> None:
+        """Start the metastore on the existing data in the directory, and wait until it answers (some 6 to 10 s)."""
+        self.launch()
+        self.await_ready()
+
+    def launch(self) -> None:
+        conf = self.directory / "conf"
+        conf.mkdir(parents=True, exist_ok=True)
+        (conf / "core-site.xml").write_text(metastore.site(self._settings))
+        super().launch()
+
+    def java_options(self, conf: Path) -> list[str]:
+        options = super().java_options(conf)
+        return [*(each for each in options if self._short_lived or each not in QUICK), *self._java_options]
+
+    def properties(self) -> dict[str, str]:
+        properties = super().properties() | self._settings
+        if not self._listener:
+            del properties["hive.metastore.transactional.event.listeners"]
+        return properties
+
     @property
     def address(self) -> Address:
         """Address for a client that waits a minute for an answer, however busy the machine is."""

@@ -16,9 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-from navlin.demo.hadoop import Hadoop
 from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.kerberos.client import Login
+from tests.services.hadoop import Hadoop
 
 REPOSITORY = Path(__file__).parents[2]
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

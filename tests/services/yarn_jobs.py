@@ -15,7 +15,7 @@ from pathlib import Path
 
 import requests
 
-from navlin.demo.hadoop import Hadoop
+from tests.services.hadoop import Hadoop
 
 APPLICATION = "daily orders on yarn"
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

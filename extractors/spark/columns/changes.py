@@ -13,7 +13,7 @@ from typing import Final
 
 from extractors.spark.columns.expressions import Reader, flow_of
 from extractors.spark.columns.flow import Flow, Kind, merged
-from extractors.spark.columns.lists import attribute
+from extractors.spark.columns.lists import attribute, closing
 
 MARKER: Final = re.compile(
     r"\b_(?:source|target)_row_present_#|\b_(?:Update|Delete|Insert|NotMatchedBySource\w*)_condition_\d+_#"
@@ -22,7 +22,6 @@ MARKER: Final = re.compile(
 row.
 """
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
-_BRACKET: Final = re.compile(r"[()]")
 _RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
 """Delta's value after the last clause, which is never used."""
 MAX_DEPTH: Final = 3
@@ -80,7 +79,7 @@ def conditional(text: str) -> tuple[str, str, str] | None:
     """Split ``if ((id#1 > 1)) value else other`` into (condition, value, other); None for any other text."""
     if not text.startswith("if ("):
         return None
-    end = _closing(text, 3)
+    end = closing(text, 3)
     start = text.find(" else ", end)
     depth = 0
     for match in re.finditer(r"[()]|\bif \(| else ", text[end:]):
@@ -95,15 +94,6 @@ def conditional(text: str) -> tuple[str, str, str] | None:
     if start < 0:
         return None
     return text[4 : end - 1], text[end:start].strip(), text[start + len(" else ") :].strip()
-
-
-def _closing(text: str, start: int) -> int:
-    depth = 0
-    for match in _BRACKET.finditer(text, start):
-        depth += 1 if match[0] == "(" else -1
-        if depth == 0:
-            return match.end()
-    return len(text)
 
 
 def cases(text: str) -> tuple[list[str], list[str]] | None:

@@ -22,6 +22,7 @@ from extractors.spark.columns.lists import (
     Attribute,
     attribute,
     attributes,
+    closing,
     elements,
     expressions,
     split,
@@ -32,7 +33,6 @@ from extractors.spark.columns.steps import Step, completed, opaque
 
 _FILTER: Final = " FILTER (WHERE "
 _ID: Final = re.compile(ID)
-_BRACKET: Final = re.compile(r"[()]")
 _STEP: Final = re.compile(r"(?:partial_|merge_|finalmerge_)")
 _DISTINCT: Final = re.compile(r"\(distinct ")
 _SPEC: Final = " windowspecdefinition("
@@ -228,18 +228,6 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
         literal=found.literal,
     )
     return flow, found | control
-
-
-def closing(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the bracket at ``start``, or the end of the text if there is
-    none.
-    """
-    depth = 0
-    for match in _BRACKET.finditer(text, start):
-        depth += 1 if match[0] == "(" else -1
-        if depth == 0:
-            return match.end()
-    return len(text)
 
 
 def _filtered(text: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ _PLAIN: Final = re.compile(r"(?:[^#,()\[\]{}]+#\d{1,18}L?(?:, (?!\Z)|\Z))+")
 _PLAIN_COLUMN: Final = re.compile(r"([^#,()\[\]{}]+)#(\d{1,18})L?(?:, |\Z)")
 _LAST: Final = re.compile(rf"{ID}(?=, |\]?\Z)")
 MAX_SEARCHED: Final = 20_000_000
+_BRACKET: Final = re.compile(r"[()]")
 _BRACKET_OR_MORE: Final = re.compile(r"[()]|\.\.\. (\d{1,9}) more fields")
 _FUNCTION: Final = re.compile(r"\w+\Z")
 _CUT_TAIL: Final = re.compile(r"(?:\A|, )\.\.\. (\d{1,9}) more fields\Z")
@@ -197,3 +198,15 @@ def cuts(text: str) -> list[Cut]:
             if name not in _NO_COLUMNS:
                 found.append(Cut(name, int(match[1])))
     return found
+
+
+def closing(text: str, start: int) -> int:
+    """Return the position after the bracket that closes the bracket at ``start``, or the end of the text if there is
+    none.
+    """
+    depth = 0
+    for match in _BRACKET.finditer(text, start):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            return match.end()
+    return len(text)

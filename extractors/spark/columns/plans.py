@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -245,7 +245,7 @@ class Plans:
         for _ in range(len(columns) + 1):
             by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
             self._loops.append(Relation(columns, by_id, names, rows, doubt))
-            for each in _walk(again):
+            for each in again.walk():
                 self._done.pop(each.number, None)
             found = self.relation(again)
             self._loops.pop()
@@ -341,7 +341,7 @@ class Plans:
     def _operator(self, number: int) -> Operator | None:
         if not self._operators:
             for root in (*self._text.operators[:1], *self._text.subqueries.values()):
-                for each in _walk(root):
+                for each in root.walk():
                     self._operators.setdefault(each.number, each)
         return self._operators.get(number)
 
@@ -372,11 +372,3 @@ def _given(operator: Operator) -> tuple[Operator, ...]:
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs
-
-
-def _walk(root: Operator) -> Iterator[Operator]:
-    stack = [root]
-    while stack:
-        operator = stack.pop()
-        yield operator
-        stack += operator.children

@@ -10,7 +10,7 @@ frame.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from extractors.spark.plan.text import Operator, PlanText
@@ -47,7 +47,7 @@ def makes_view_of_driver_rows(write: Write, text: PlanText) -> bool:
 
 def reads_view_of_driver_rows(text: PlanText) -> bool:
     """Whether a logical plan contains a view of a program's rows."""
-    return any(_holds_driver_rows(tuple(_below(each))) for each in text.operators if each.name == "View")
+    return any(_holds_driver_rows(tuple(each.walk())) for each in text.operators if each.name == "View")
 
 
 def _holds_driver_rows(operators: tuple[Operator, ...]) -> bool:
@@ -59,11 +59,3 @@ def _holds_driver_rows(operators: tuple[Operator, ...]) -> bool:
         and not _OF_VALUES.match(each.arguments)
         for each in operators
     )
-
-
-def _below(root: Operator) -> Iterator[Operator]:
-    stack = [root]
-    while stack:
-        operator = stack.pop()
-        yield operator
-        stack += operator.children

@@ -198,7 +198,7 @@ def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
     for operator in cached:
         if operator.number in looked_at:
             continue  # below another cached one
-        operators = list(_below(operator))
+        _, *operators = operator.walk()
         looked_at.update(each.number for each in operators)
         below = [Node(each.name, f"{each.name} {each.block}", {}, each.indent) for each in operators]
         reads = reads.and_those(physical_reads(below, text))
@@ -220,16 +220,8 @@ def without_plan(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _cached(text: PlanText) -> Iterator[Operator]:
-    subqueries = ((root, *_below(root)) for root in text.subqueries.values())
-    for operators in (text.operators, *subqueries):
+    for operators in (text.operators, *(root.walk() for root in text.subqueries.values())):
         yield from (each for each in operators if each.name.startswith(_CACHED))
-
-
-def _below(operator: Operator) -> Iterator[Operator]:
-    waiting = [*reversed(operator.children)]
-    while waiting:
-        yield (child := waiting.pop())
-        waiting.extend(reversed(child.children))
 
 
 def logical_reads(text: PlanText) -> Reads:

@@ -92,6 +92,13 @@ class Operator:
         """Operators whose rows this operator takes as input."""
         return tuple(child for child in self.children if child.indent - self.indent <= INNER)
 
+    def walk(self) -> Iterator[Operator]:
+        """Yield this operator and all operators below it, from top to bottom."""
+        waiting = [self]
+        while waiting:
+            yield (operator := waiting.pop())
+            waiting.extend(reversed(operator.children))
+
     def fields(self) -> dict[str, Field] | None:
         """Return the fields of the block, keyed by the word before the colon. Return None if a word occurs twice,
         because a literal may have printed it, unless the order of the fields shows which one is real.

@@ -15,7 +15,6 @@ from navlin.api.endpoint import Asked, Endpoint
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.search.query_tree import Clause, FieldValue, FunctionRange, Group, Node, Phrase, Word
 from navlin.index.solr.solr import Solr
-from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, parsed_query, search, search_pages
 from navlin.query.syntax import Parsed
 
@@ -92,7 +91,7 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
     """Return the matches, sorted by identity. Clients look up one entity by name here, and fail if there are two. So if
     some entities have exactly this name, entities whose names only contain it are left out."""
-    whole = _by_whole_name(given.query) if core == ELEMENTS else None
+    whole = _of_whole_names(parsed_query(given.query)) if core == ELEMENTS else None
     page = core, given.limit, given.offset
     if whole is not None and (answered := found(solr, whole, *page, sort="identity asc")).total:
         return answered
@@ -101,7 +100,7 @@ def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
 
 def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequence[Mapping[str, Any]]]:
     """Yield the matches of `_listed` in batches, because all of them together may be gigabytes."""
-    whole = _by_whole_name(given.query) if core == ELEMENTS else None
+    whole = _of_whole_names(parsed_query(given.query)) if core == ELEMENTS else None
     query = whole if whole is not None and found(solr, whole, core, 0, 0).total else given.query
     if not given.offset:
         yield from (documents for documents, _ in _pages(solr, query, core, given.limit, "*"))
@@ -122,13 +121,6 @@ def _array(pages: Iterable[Sequence[Mapping[str, Any]]], form: Form) -> Iterator
             yield head + orjson.dumps([form(document) for document in documents])[1:-1]
             head = b","
     yield b"]" if head == b"," else b"[]"
-
-
-def _by_whole_name(query: str) -> Parsed | None:
-    try:
-        return _of_whole_names(parsed_query(query))
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
 
 
 def _of_whole_names(parsed: Parsed) -> Parsed | None:
@@ -164,23 +156,16 @@ def _name_in(node: Node) -> str | None:
 
 def found(solr: Solr, query: str | Parsed, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:
     """Search for up to ``limit`` matches after the first ``offset``. ``more`` goes to `navlin.query.search.search`.
-    Raises `Problem` (400)."""
-    try:
-        parsed = parsed_query(query)
-        filters = [*more.pop("filters", ()), *_shown(parsed, core)]
-        # Hue may send a negative offset.
-        return search(solr, parsed, core=core, limit=limit, offset=max(0, offset), filters=filters, **more)
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
+    Raises `QueryError`."""
+    parsed = parsed_query(query)
+    filters = [*more.pop("filters", ()), *_shown(parsed, core)]
+    # Hue may send a negative offset.
+    return search(solr, parsed, core=core, limit=limit, offset=max(0, offset), filters=filters, **more)
 
 
 def _pages(solr: Solr, query: str | Parsed, core: str, limit: int, mark: str) -> Iterator[Page]:
-    try:
-        parsed = parsed_query(query)
-        filters = _shown(parsed, core)
-        yield from search_pages(solr, parsed, limit=limit, mark=mark, core=core, filters=filters)
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
+    parsed = parsed_query(query)
+    yield from search_pages(solr, parsed, limit=limit, mark=mark, core=core, filters=_shown(parsed, core))
 
 
 def _shown(parsed: Parsed, core: str) -> list[str]:

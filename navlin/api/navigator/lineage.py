@@ -21,7 +21,7 @@ from navlin.index.graph.entity import TABLE_TYPES, WHOLE
 from navlin.index.graph.graph import Graph
 from navlin.index.solr.solr import Solr
 from navlin.query import answer
-from navlin.query.lineage import UnknownEntity, lineage
+from navlin.query.lineage import lineage
 from navlin.query.options import Options
 
 MOST_STARTS: Final = 100
@@ -53,14 +53,6 @@ class ExportParameters:
     length: Annotated[int, "How many hops; -1 for all."] = -1
 
 
-def _walked(solr: Solr, starts: Iterable[str], options: Options) -> Iterator[answer.Lineage]:
-    for start in starts:
-        try:
-            yield lineage(solr, start, options)
-        except UnknownEntity as error:
-            raise Problem(404, str(error)) from error
-
-
 def _columns(asked: Asked) -> dict[str, Any]:
     given: Parameters = asked.parameters
     if len(given.entityIds) > MOST_STARTS:
@@ -68,7 +60,7 @@ def _columns(asked: Asked) -> dict[str, Any]:
     options = Options(
         depth=max(1, given.length), operations=True, control_flow=True, deleted=not given.mergeDeletedEntities
     )
-    answers = list(_walked(asked.solr, given.entityIds, options))
+    answers = [lineage(asked.solr, each, options) for each in given.entityIds]
     nodes: dict[str, answer.Node] = {}
     edges: dict[tuple[str, str, str], answer.Edge] = {}
     for walked in answers:
@@ -150,7 +142,7 @@ def _listed(solr: Solr, starts: list[str], options: Options, *, upstream: bool) 
     """Yield the nodes of all walks, each once, as soon as a walk has found all its children. A node must wait if it is
     at the end of every walk so far, or if a later walk starts from it, because that walk may add children."""
     later, sent, waiting = dict.fromkeys(starts), set[str](), dict[str, _Listed]()
-    for walked in _walked(solr, starts, options):
+    for walked in (lineage(solr, start, options) for start in starts):
         later.pop(walked.start, None)
         children: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for edge in walked.edges:

@@ -15,7 +15,6 @@ from navlin.api.answers import Empty, Problem
 from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.edit.models import list_models, mappings, register
-from navlin.edit.values import BadValue
 from navlin.index.people.managed_properties import Kind
 from navlin.questions.declare.shared import Nothing
 
@@ -31,15 +30,8 @@ class ClassParameters:
     name: Annotated[str, "Its name, such as hv_table."]
 
 
-def _registered(asked: Asked, models: Any) -> dict[str, Any]:
-    try:
-        return register(asked.solr, models, asked.author())
-    except BadValue as error:
-        raise Problem(400, str(error)) from error
-
-
 def _register(asked: Asked) -> dict[str, Any]:
-    return _registered(asked, asked.body)
+    return register(asked.solr, asked.body, asked.author())
 
 
 def _namespaces(asked: Asked) -> list[Mapping[str, Any]]:
@@ -47,7 +39,7 @@ def _namespaces(asked: Asked) -> list[Mapping[str, Any]]:
 
 
 def _new_namespace(asked: Asked) -> dict[str, Any]:
-    (namespace,) = _registered(asked, {"namespaces": [asked.body]})["namespaces"]
+    (namespace,) = register(asked.solr, {"namespaces": [asked.body]}, asked.author())["namespaces"]
     return dict(namespace)
 
 
@@ -77,7 +69,7 @@ def _new_property(asked: Asked) -> dict[str, Any]:
     if not isinstance(asked.body, Mapping):
         raise Problem(400, "the body must be a JSON object")
     given = {**asked.body, "namespace": _name(asked)}
-    (made,) = _registered(asked, {"properties": [given]})["properties"]
+    (made,) = register(asked.solr, {"properties": [given]}, asked.author())["properties"]
     return dict(made)
 
 
@@ -93,7 +85,8 @@ def _map_to_class(asked: Asked) -> list[Mapping[str, Any]]:
     if not isinstance(asked.body, list) or not all(isinstance(each, Mapping) for each in asked.body):
         raise Problem(400, "the body must be a list of objects with namespace and name")
     names = [f"{each.get('namespace')}.{each.get('name')}" for each in asked.body]
-    _registered(asked, {"mappings": {f"{asked.parameters.package}.{asked.parameters.name}": names}})
+    mappings_of = {f"{asked.parameters.package}.{asked.parameters.name}": names}
+    register(asked.solr, {"mappings": mappings_of}, asked.author())
     return _properties_of_class(asked)
 
 

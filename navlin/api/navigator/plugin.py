@@ -12,7 +12,6 @@ from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.plugin import MOST, register_entity, write_objects
-from navlin.edit.values import BadValue
 from navlin.index.graph.entity import WHOLE
 from navlin.index.graph.graph import Graph
 from navlin.questions.declare.shared import Nothing
@@ -25,18 +24,12 @@ def _plugin(asked: Asked) -> dict[str, Any]:
     lists = [[] if given.get(key) is None else given[key] for key in ("entities", "relations")]
     if not all(isinstance(each, list) and len(each) <= MOST for each in lists):
         raise Problem(400, f"entities and relations must be lists of at most {MOST:,} objects")
-    try:
-        entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
-    except BadValue as error:
-        raise Problem(400, str(error)) from error
+    entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
     return {"entities": entities.to_json(), "relations": relations.to_json()}
 
 
 def _entity(asked: Asked) -> dict[str, Any]:
-    try:
-        identity = register_entity(asked.solr, asked.body, asked.author())
-    except BadValue as error:
-        raise Problem(400, str(error)) from error
+    identity = register_entity(asked.solr, asked.body, asked.author())
     return EntityForm(asked.solr)(Graph(asked.solr).entities_now([identity], WHOLE)[identity].as_presented)
 
 

@@ -16,7 +16,6 @@ from navlin.api.answers import Problem
 from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.index.admin.core_status import core_status, fields_of_core
-from navlin.query.scanner import QueryError
 from navlin.query.select import CORES, select_pieces
 from navlin.questions.declare.shared import Nothing
 
@@ -42,11 +41,7 @@ def _allowed(asked: Asked) -> None:
 
 
 def _select(asked: Asked) -> Iterator[bytes]:
-    core = _core(asked)
-    try:
-        yield from select_pieces(asked.solr, core, asked.body, asked.service.now_ms())
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
+    return select_pieces(asked.solr, _core(asked), asked.body, asked.service.now_ms())
 
 
 def _schema(asked: Asked) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.export.atlas import catalog, processes
-from navlin.export.atlas.becomes import BECOMES
 from navlin.export.atlas.entities import Change, Ref
 from navlin.export.atlas.names import Namespace
 from navlin.export.atlas.processes import Form
@@ -78,8 +77,4 @@ def _changes(item: Item, form: Form) -> Iterator[Change]:
             yield from processes.run_changes(item, form)
 
 
-register(
-    Target(
-        "atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send, ask, becomes=BECOMES
-    )
-)
+register(Target("atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send, ask))

@@ -24,7 +24,6 @@ import requests
 from navlin.export.answers import not_confirmed, object_of, words_of
 from navlin.export.connection import Connection, Failing
 from navlin.export.datahub import aspects, names
-from navlin.export.datahub.becomes import BECOMES
 from navlin.export.parts import in_parts
 from navlin.export.target import Frame, Refused, Target, register
 from navlin.export.values import (
@@ -351,7 +350,6 @@ register(
         records,
         send,
         ask,
-        becomes=BECOMES,
         # DataHub's file source reads a single array.
         frame=Frame(b"[\n", b",", b"]\n"),
     )

@@ -17,7 +17,6 @@ import requests
 from navlin.export.answers import not_confirmed, words_of
 from navlin.export.connection import Connection
 from navlin.export.openlineage import datasets, jobs
-from navlin.export.openlineage.becomes import BECOMES
 from navlin.export.openlineage.names import Naming
 from navlin.export.parts import in_parts
 from navlin.export.target import Refused, Target, register
@@ -113,6 +112,5 @@ register(
         records,
         send,
         ask,
-        becomes=BECOMES,
     )
 )

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from navlin.export.sqlflow.becomes import BECOMES
 from navlin.export.sqlflow.elements import elements_of
 from navlin.export.sqlflow.json import json_of, json_process, json_relation
 from navlin.export.sqlflow.model import Process, Relation, TableRelation, end_to_end, table_level
@@ -99,7 +98,6 @@ register(
         SqlFlowOptions,
         xml_records,
         whole=True,
-        becomes=BECOMES,
     )
 )
 register(
@@ -111,6 +109,5 @@ register(
         SqlFlowOptions,
         json_records,
         whole=True,
-        becomes=BECOMES,
     )
 )

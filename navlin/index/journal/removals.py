@@ -22,6 +22,7 @@ from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify
+from navlin.model.refusal import Refusal
 
 KEPT_DAYS: Final = 30
 _DAY_MS: Final = 86_400_000
@@ -39,8 +40,10 @@ NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"
 """Filter that excludes records that start in Solr's future; an hour allows for differing clocks."""
 
 
-class UnknownRun(LookupError):
+class UnknownRun(Refusal):
     """The run has no record (any more), so the changes since then are unknown."""
+
+    status = 410
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from navlin.model.refusal import Refusal
@@ -26,12 +27,14 @@ FORMS: Final = ("json", "csv", "jsonl", "html")
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Command-line syntax of a parameter: ``--name``, or positional if ``first``. ``here_zone``: on the command line, a
+    """Command-line syntax of a parameter: ``--name``, also ``-s`` with a ``short`` name, or positional if ``first``.
+    ``here_zone``: on the command line, a
     date without a zone is in the machine's zone, not in UTC. ``past`` says why a date must not be in the future; "" if
     it may be in the future."""
 
     metavar: str = ""
     first: bool = False
+    short: str = ""
     here_zone: bool = False
     past: str = ""
 
@@ -117,8 +120,8 @@ class Parameter:
         return self._of_json(text)
 
     def _of_json(self, value: Any) -> Any:
-        if self.kind is Any:
-            return value
+        if self.kind in (Any, Path):
+            return self.kind(value) if self.kind is Path else value
         if self.choices:
             if value not in self.values:
                 raise self._refusal(f"one of {', '.join(map(str, self.values))}")

@@ -166,10 +166,12 @@ class Question:
 
 def asks(function: str) -> Callable[[Asked], Any]:
     """Return an ``ask`` that calls ``module:function``, loaded on demand, with the Solr client, and the parameters as
-    keyword arguments."""
+    keyword arguments. A parameter ``entity`` is passed as the id of the entity that it names."""
 
     def ask(asked: Asked) -> Any:
         given = {each.name: getattr(asked.parameters, each.name) for each in fields(asked.parameters)}
+        if "entity" in given:
+            given["entity"] = asked.entity_id()
         return resolve_name(function)(asked.solr, **given)
 
     return ask

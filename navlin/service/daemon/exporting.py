@@ -7,6 +7,7 @@ fails, a later export sends the remaining changes, from the position stored in t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Final
@@ -166,20 +167,16 @@ class Exporting:
                 raise _Stopped
 
         connection = Connection(one.settings.address(), wait=wait, again_after_s=self._again_after_s)
-        try:
-            with Solr(self._address) as solr:
-                question = one.settings.question()
-                return follow(
-                    solr,
-                    one.settings.name,
-                    question,
-                    connection,
-                    now_ms=self._now_ms,
-                    refused=refused,
-                    progress=progress,
-                )
-        finally:
-            connection.close()
+        with closing(connection), Solr(self._address) as solr:
+            return follow(
+                solr,
+                one.settings.name,
+                one.settings.question(),
+                connection,
+                now_ms=self._now_ms,
+                refused=refused,
+                progress=progress,
+            )
 
     def _failed(self, one: _One, error: str) -> None:
         one.pause = self._pauses[min(one.failures, len(self._pauses) - 1)]

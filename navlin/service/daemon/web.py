@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 import uvicorn
@@ -29,7 +29,6 @@ from navlin.api.openlineage import EventDoor
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
-from navlin.index.graph.sources import known_sources
 from navlin.index.journal.read_files import read_to_end
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.service.daemon.connections import (
@@ -41,7 +40,6 @@ from navlin.service.daemon.connections import (
 )
 from navlin.service.daemon.listening import WAITING, Listening
 from navlin.service.heartbeat import read_heartbeat
-from navlin.service.loader import load
 from navlin.service.settings.configuration import Configuration
 from navlin.service.settings.web_settings import WebSettings
 from navlin.service.solr import external_address
@@ -64,7 +62,6 @@ longer, and a request that is sent just when its connection is closed fails."""
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
     """Return the `Service` with the objects that the endpoints use. The index is located at the first request."""
     state = configuration.navlin.state_directory
-    least_free_bytes = configuration.navlin.least_free_bytes
     web = configuration.web
 
     def address() -> SolrAddress:
@@ -73,10 +70,6 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         if (running := running_solr(state)) is None:
             raise SolrUnavailable("loopback", "", None, f"no Solr is running on {state}")
         return running
-
-    def status_of(solr: Solr) -> Mapping[str, Any]:
-        sources = load(configuration, known_sources(solr))
-        return status(solr, sources, state, least_free_bytes, now_ms(), configuration.exports).as_json()
 
     return Service(
         Index(address),
@@ -89,7 +82,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
             web.proxy,
             configuration.ldap.directory,
         ),
-        status_of,
+        lambda solr: status(solr, configuration, now_ms()).as_json(),
         lambda: read_heartbeat(state) is not None,
         now_ms,
         version("navlin"),

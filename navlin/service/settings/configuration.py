@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from navlin.access.directory import LdapSettings
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
-from navlin.service.settings.ldap_settings import LdapSettings
 from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
-from navlin.service.settings.typed import Complain, build, expand, suggest
+from navlin.service.settings.typed import Complain, build, expand, named_tables, suggest
 from navlin.service.settings.web_settings import WebSettings
 from navlin.urls import server_url
 
@@ -378,19 +378,9 @@ def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
 def _sources(
     tables: Any, cluster: str, extractors: Mapping[str, Registration], complain: Complain
 ) -> tuple[SourceSettings, ...]:
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        complain(("source",), "each source needs a section of its own: [[source]]")
-        return ()
     sources: list[SourceSettings] = []
-    names: set[str] = set()
     served_by: dict[tuple[str, str], str] = {}
-    for place, table in enumerate(tables):
-        at = ("source", place)
-        name = table.get("name")
-        if isinstance(name, str):
-            if name in names:
-                complain((*at, "name"), f'duplicate source "{name}"; each source needs a name of its own')
-            names.add(name)
+    for at, table in named_tables("source", tables, complain):
         source = _source(table, at, cluster, extractors, complain)
         if source is None:
             continue

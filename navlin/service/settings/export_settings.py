@@ -9,17 +9,17 @@ from typing import Any
 
 from navlin.export.choosing import Selection
 from navlin.export.connection import Address
+from navlin.export.parameters import Credentials
 from navlin.export.target import targets
 from navlin.export.writing import Question
-from navlin.kerberos.client import Login
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 from navlin.service.settings.toml_positions import KeyPath
-from navlin.service.settings.typed import Complain, build, suggest
+from navlin.service.settings.typed import Complain, build, named_tables, suggest
 
 
 @dataclass(frozen=True, slots=True)
-class ExportKeys:
+class ExportKeys(Credentials):
     """The keys of an ``[[export]]`` that do not depend on the target."""
 
     name: str
@@ -30,12 +30,6 @@ class ExportKeys:
     tables_only: bool = False
     texts: bool = True
     placeholders: bool = False
-    user: str = ""
-    password_file: Path | None = None
-    token_file: Path | None = None
-    principal: str = ""
-    keytab: Path | None = None
-    ca_file: Path | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for each problem other than a wrong type."""
@@ -89,32 +83,14 @@ class ExportSettings:
     def address(self) -> Address:
         """Return the URL and the credentials of the server, reading the secrets from their files. Raises OSError and
         UnicodeDecodeError."""
-        keys = self.keys
-        password, token = (
-            file.read_text().strip() if file is not None else ""
-            for file in (keys.password_file, keys.token_file)
-        )
-        login = Login(keys.principal, str(keys.keytab)) if keys.principal else None
-        return Address(keys.url, keys.user, password, token, login, keys.ca_file)
+        return self.keys.address(self.keys.url)
 
 
 def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[ExportSettings, ...]:
     """Return the valid exports in a configuration, with relative paths resolved against a directory. Problems are
     reported to ``complain``."""
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        complain(("export",), "each export needs a section of its own: [[export]]")
-        return ()
-    found: dict[str, ExportSettings] = {}
-    for place, table in enumerate(tables):
-        at: KeyPath = ("export", place)
-        if (settings := _export(table, at, complain)) is None:
-            continue
-        if settings.name in found:
-            complain(
-                (*at, "name"), f'duplicate export "{settings.name}"; each export needs a name of its own'
-            )
-        found[settings.name] = replace(settings, keys=settings.keys.beside(directory))
-    return tuple(found.values())
+    found = [_export(table, at, complain) for at, table in named_tables("export", tables, complain)]
+    return tuple(replace(each, keys=each.keys.beside(directory)) for each in found if each is not None)
 
 
 def _export(table: Mapping[str, Any], at: KeyPath, complain: Complain) -> ExportSettings | None:

@@ -76,6 +76,25 @@ def _own_problems(built: object) -> Iterator[tuple[str, str]]:
         yield from check()
 
 
+def named_tables(
+    word: str, tables: Any, complain: Complain
+) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
+    """Yield (path, table) for each ``[[word]]`` of a configuration. Two tables with one name are a problem."""
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        complain((word,), f"each {word} needs a section of its own: [[{word}]]")
+        return
+    names: set[str] = set()
+    for place, table in enumerate(tables):
+        name = table.get("name")
+        if isinstance(name, str):
+            if name in names:
+                complain(
+                    (word, place, "name"), f'duplicate {word} "{name}"; each {word} needs a name of its own'
+                )
+            names.add(name)
+        yield (word, place), table
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean "port"?`` with the closest known word, or ""."""
     close = difflib.get_close_matches(word, list(known), n=1)

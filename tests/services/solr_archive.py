@@ -1,7 +1,7 @@
 """Creates an archive of the classes that Solr loads, so that every later start takes about half as long.
 
 Solr writes the archive when it first ends normally, which takes at least ten seconds of CPU time. This program
-(``python -m navlin.service.solr_archive JARS CACHE``) has Solr write the archive when a checkout is set up.
+(``python -m tests.services.solr_archive JARS CACHE``) has Solr write the archive when a checkout is set up.
 """
 
 from __future__ import annotations

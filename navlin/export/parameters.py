@@ -1,0 +1,116 @@
+"""Parameters of an export, the same on the command line and over HTTP, and those that only the machine of the index
+has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from navlin.export.choosing import Selection, since
+from navlin.export.connection import Address
+from navlin.export.name_patterns import NamePattern, patterns_of_lines
+from navlin.kerberos.client import Login
+from navlin.questions.declare.parameters import Typed
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Parameters that select what is exported."""
+
+    query: Annotated[str, "What is exported, in Solr's syntax; everything without it.", Typed(first=True)] = (
+        ""
+    )
+    saved: Annotated[str, "Instead of a query: the saved search NAME, or OWNER/NAME.", Typed("NAME")] = ""
+    since: Annotated[
+        str,
+        "Only what changed since, with what went: the run that the last export named, or a date.",
+        Typed("RUN|DATE"),
+    ] = ""
+    filter: Annotated[tuple[str, ...], "What must match as well. Repeatable.", Typed("QUERY")] = ()
+    database: Annotated[
+        str, "Databases of such names alone, and their tables, as a pattern.", Typed("PATTERN", short="d")
+    ] = ""
+    table: Annotated[str, "Of these the tables of such names, as a pattern.", Typed("PATTERN", short="t")] = (
+        ""
+    )
+    name: Annotated[
+        tuple[str, ...], "In their place: DATABASE or DATABASE:TABLE, as patterns. Repeatable."
+    ] = ()
+    all_executions: Annotated[bool, "All executions of an operation, not the last alone."] = False
+    tables_only: Annotated[bool, "No columns."] = False
+    no_texts: Annotated[bool, "No texts of queries and views, and no expressions."] = False
+    placeholders: Annotated[bool, "Also inputs and outputs that the index does not have, by their names."] = (
+        False
+    )
+
+    def selection(self, query: str) -> Selection:
+        """Return the selection. ``query`` is the given query, or the saved one. Raises `Refusal`."""
+        since_run, since_ms = since(self.since)
+        return Selection(
+            query,
+            self.filter,
+            since_run,
+            since_ms,
+            self.all_executions,
+            self.tables_only,
+            not self.no_texts,
+            self.placeholders,
+            tuple(self._patterns()),
+        )
+
+    def _patterns(self) -> Iterator[NamePattern]:
+        if self.name:
+            yield from patterns_of_lines(self.name)
+        elif self.database or self.table:
+            yield NamePattern(self.database, self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Parameters of the command that say where the records go."""
+
+    out: Annotated[
+        str,
+        "Where to: a file, or - for standard output; or the URL of the target's server, if it has one.",
+        Typed("FILE"),
+    ]
+    file: Annotated[Path | None, "Patterns from a file of lines DATABASE:TABLE.", Typed(short="f")] = None
+    position: Annotated[
+        Path | None,
+        "Where to keep how far it came, if it is cut off; beside the file that is written without it.",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """Identity for a target's server. The secrets are in files."""
+
+    user: Annotated[str, "Who logs in to the server."] = ""
+    password_file: Annotated[Path | None, "The file with that user's password."] = None
+    token_file: Annotated[Path | None, "The file with a token for the server."] = None
+    principal: Annotated[str, "Who logs in by Kerberos."] = ""
+    keytab: Annotated[Path | None, "The keytab of that principal."] = None
+    ca_file: Annotated[Path | None, "Authorities to believe instead of the system's, PEM."] = None
+
+    def address(self, url: str, read: Callable[[Path], str] = Path.read_text) -> Address:
+        """Return the URL and the credentials. ``read`` returns the content of a file with a secret. Raises ValueError
+        for a wrong URL, and the errors of ``read``."""
+        password, token = (
+            read(file).strip() if file is not None else "" for file in (self.password_file, self.token_file)
+        )
+        login = Login(self.principal, str(self.keytab)) if self.principal and self.keytab else None
+        return Address(url, self.user, password, token, login, self.ca_file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending(Credentials):
+    """Parameters of the command for a target that has a server."""
+
+    follow: Annotated[
+        str,
+        "Only what changed since the last export of this name; everything the first time.",
+        Typed("NAME"),
+    ] = ""
+    full: Annotated[bool, "With --follow: everything once more."] = False
