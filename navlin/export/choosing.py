@@ -217,7 +217,7 @@ class _Collected:
         executions: list[str] = []
         paths: list[str] = []
         for one in relations:
-            for each in StoredRelation.each_of(one.document):
+            for each in one.pairs():
                 if each.type in FLOWS:
                     process = next((end for end in (each.ep1, each.ep2) if "OPERATION" in end.type), None)
                     ends.append((process or each.ep2).id)

@@ -45,7 +45,7 @@ class Ends:
         """Read the entities at the ends of flows. The owner of a flow is the operation or sub-operation at one end; if
         there is none, the target of the flow."""
         # A relation written by a client may have several ids at one end.
-        for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
+        for relation in (each for one in relations for each in one.pairs()):
             if relation.ep1.type in _PROCESS_TYPES:
                 owner, far, output = relation.ep1, relation.ep2, True
             else:
