@@ -13,13 +13,12 @@ from navlin.export.id_set import IdSet
 from navlin.export.name_patterns import NamePattern
 from navlin.export.names import LINEAGE_TYPES
 from navlin.export.reading import FLOWS
-from navlin.export.values import Removed
 from navlin.index.graph.entity import CORE, PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import ENDS, NAMED, StoredRelation
 from navlin.index.graph.sources import known_sources
-from navlin.index.journal.removals import Changes, changed_since, changed_since_ms
+from navlin.index.journal.removals import Changes, Removed, changed_since, changed_since_ms
 from navlin.index.schema.fields import ELEMENTS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
@@ -117,10 +116,8 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
     changed = _Collected(graph, open_sets, gone, edited)
     changed.add_changes(changes)
     # Only the id of a removed entity is known, so the query cannot be applied to it.
-    removed = (Removed(each.kind, each.id) for each in changes.removed)
-    if found is None:
-        return Chosen(changed.ids, gone, edited, removed)
-    return Chosen(_in_both(changed.ids, found, open_sets), gone, edited, removed)
+    ids = changed.ids if found is None else _in_both(changed.ids, found, open_sets)
+    return Chosen(ids, gone, edited, changes.removed)
 
 
 def _in_both(

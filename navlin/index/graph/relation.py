@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from navlin.index.graph.entity import changed
+from navlin.index.graph.entity import changed, first_text
 from navlin.index.schema.fields import date_ms, solr_date
 from navlin.index.schema.stamp import Stamp
 from navlin.model.identity import relation_id
@@ -38,6 +38,8 @@ SEEN: Final = f"{NAMED},firstSeen"
 """`NAMED`, and the time at which the relation first appeared in the index."""
 END_NAMES: Final = "identity,endpoint1Name,endpoint2Name"
 """Fields needed for the names of a relation's ends."""
+EXPORTED: Final = f"{TYPED},tp_tableCreateTime,tp_tableType"
+"""The fields of a relation that an export needs, including those about the table at one end."""
 WHOLE: Final = "*"
 ENDS: Final = (
     "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
@@ -118,6 +120,12 @@ class StoredRelation(NamedTuple):
     def first_seen_ms(self) -> int:
         """Time at which the relation first appeared in the index, epoch ms; 0 if unknown."""
         return date_ms(self.document["firstSeen"]) if "firstSeen" in self.document else 0
+
+    @property
+    def table_created_ms(self) -> int:
+        """The creation time that the engine recorded for the table at a flow's end (epoch ms); 0 if not recorded."""
+        stated = first_text(self.document.get("tp_tableCreateTime"))
+        return int(stated) if stated.isdecimal() else 0
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredRelation:
