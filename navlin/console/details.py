@@ -141,7 +141,7 @@ def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
             return
     found = search(asked.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")
     nothing = _why_nothing(asked, entity) if _looked_into(shown) and not found.total else ""
-    yield Contents(title, tuple(map(StoredEntity.of, found.documents)), found.total, query, nothing)
+    yield Contents(title, found.entities, found.total, query, nothing)
 
 
 def _why_nothing(asked: Asked, directory: StoredEntity) -> str:

@@ -22,7 +22,7 @@ from navlin.index.journal.removals import Changes, Removed, changed_since, chang
 from navlin.index.schema.fields import ELEMENTS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
-from navlin.query.search import core_for, every_page, parsed_query
+from navlin.query.search import core_for, every_entity, parsed_query
 
 IDS_A_LOOK: Final = 1_000
 KINDS: Final = ("renames", "databases", "datasets", "operations")
@@ -146,8 +146,8 @@ class _Collected:
             raise NotExportable(
                 "this query finds relations; ask for entities: they are exported with their relations"
             )
-        for page in every_page(self._graph.solr, parsed, ELEMENTS, [*filters]):
-            self._add_entities([StoredEntity.of(document) for document in page])
+        for entities in in_batches(every_entity(self._graph.solr, parsed, [*filters]), IDS_A_LOOK):
+            self._add_entities(entities)
 
     def add_named(self, named: Iterable[NamePattern]) -> None:
         """Add the databases and tables that match a pattern."""

@@ -167,6 +167,11 @@ class StoredRelation(NamedTuple):
                 relations.append(_new(cls, (identity, kind, ep1, ep2, *rest)))
         return relations
 
+    @property
+    def as_presented(self) -> Mapping[str, Any]:
+        """All fields of a relation that was read whole."""
+        return self.document
+
     def pairs(self) -> list[StoredRelation]:
         """Return a relation for each pair of ends of this relation, which has only the first."""
         return self.each_of(self.document)
