@@ -11,7 +11,7 @@ from typing import NamedTuple
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.relation import StoredRelation
 from navlin.model.keys import RelationType
-from navlin.query.answer import Edge, Hop, Node
+from navlin.query.answer import Edge, Node
 
 
 @dataclass(slots=True)
@@ -47,9 +47,10 @@ class Walked:
     def node(self, identity: str, unlinked: int = 0) -> Node:
         return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
-    def hop(self, identity: str) -> Hop:
+    def hop(self, identity: str) -> Node:
         entity = self.entities[identity]
-        return Hop(entity.id, entity.name, entity.type, entity.deleted, identity in self.placeholders)
+        unseen = identity in self.placeholders
+        return Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
 
 
 class Step(NamedTuple):

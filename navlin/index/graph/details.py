@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.graph.entity import StoredEntity, first_text, json_object
+from navlin.index.graph.entity import CONDITIONS, StoredEntity, first_text, json_object
 from navlin.index.schema.fields import USER_PREFIXES
 
 _WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECASE | re.DOTALL)
+_FORMAT: Final = re.compile(
+    r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Details:
     """Details of a database, table, view or path. Times are epoch ms, 0 if unknown.
 
     ``kind`` is the metastore's tableType, ``text`` the SQL of a view; ``permissions`` are as ``ls`` prints them,
-    without the file type.
+    without the file type. ``file_format`` is the format of a table's files: Spark's provider name, else derived from the
+    names of the Hive classes; "" if unknown, and for entities other than tables.
     """
 
     owner: str = ""
@@ -79,6 +84,7 @@ class Details:
     permissions: str = ""
     size_bytes: int | None = None
     replication: int | None = None
+    file_format: str = ""
 
     @classmethod
     def of(cls, entity: StoredEntity) -> Details:
@@ -110,6 +116,7 @@ class Details:
             permissions=first_text(get("permissions")),
             size_bytes=get("size"),
             replication=get("replication"),
+            file_format=_file_format(entity) if entity.type == "TABLE" else "",
         )
 
 
@@ -129,7 +136,8 @@ class ColumnDetails:
 @dataclass(frozen=True, slots=True)
 class StatementDetails:
     """Details of an operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole
-    text. ``with_clause``: whether the text begins with WITH."""
+    text. ``with_clause``: whether the text begins with WITH. ``conditions`` are the filters, joins and groupings of a
+    job, and the formats of the files it reads and writes, from its engine's plan: index field name → texts."""
 
     engine: str = ""
     type: str = ""
@@ -137,9 +145,11 @@ class StatementDetails:
     with_clause: bool = False
     incomplete: bool = False
     incomplete_reasons: tuple[str, ...] = ()
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, entity: StoredEntity) -> StatementDetails:
+        conditions = {name: texts for name in CONDITIONS if (texts := _texts(entity.document.get(name)))}
         return cls(
             (entity.engine or entity.source_type).upper(),
             entity.operation_type,
@@ -147,6 +157,7 @@ class StatementDetails:
             _WITH.match(entity.text) is not None,
             entity.incomplete,
             entity.incomplete_reasons,
+            conditions,
         )
 
 
@@ -210,6 +221,15 @@ class PartDetails:
             entity.incomplete,
             bool(get("inferred")),
         )
+
+
+def _file_format(table: StoredEntity) -> str:
+    get = table.document.get
+    provider = table.parameters.get("spark.sql.sources.provider") or get("fileFormat")
+    if provider:
+        return str(provider).lower()
+    found = _FORMAT.search(f"{get('serDeLibName', '')} {get('inputFormat', '')}")
+    return found[1].lower() if found else ""
 
 
 def _texts(value: Any) -> tuple[str, ...]:

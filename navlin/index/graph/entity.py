@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from navlin.index.schema.fields import (
     ELEMENTS,
     INHERITED_TAG,
+    SOURCE_WORDS,
     USER_FIELDS,
     USER_PREFIXES,
     date_ms,
@@ -33,10 +33,6 @@ REPORTED: Final = "openlineage_execution"
 
 CONDITIONS: Final = ("tp_filters", "tp_joins", "tp_groupedBy", "tp_formatsRead", "tp_formatsWritten")
 """The fields with the conditions and file formats from a job's plan."""
-_FORMAT: Final = re.compile(
-    r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
-    re.IGNORECASE,
-)
 
 # -- Field lists ---------------------------------------------------------------------------------------------------------
 
@@ -203,6 +199,11 @@ class StoredEntity:
         return {name: value for name, value in self.document.items() if is_user_field(name)}
 
     @property
+    def of_source(self) -> frozenset[str]:
+        """The names of the user fields whose values came from the entity's source."""
+        return frozenset(self.document.get(SOURCE_WORDS, ()))
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """The tags from users or from the entity's source."""
         return tuple(map(str, self.document.get("tags", ())))
@@ -263,26 +264,6 @@ class StoredEntity:
     def operation_type(self) -> str:
         """The type of a statement or job, as its engine names it."""
         return str(self.document.get("operationType", ""))
-
-    @property
-    def file_format(self) -> str:
-        """The format of a table's files: Spark's provider name, else derived from the names of the Hive classes; "" if
-        unknown, and for entities other than tables."""
-        if self.type != "TABLE":
-            return ""
-        provider = self.parameters.get("spark.sql.sources.provider") or self.document.get("fileFormat")
-        if provider:
-            return str(provider).lower()
-        classes = f"{self.document.get('serDeLibName', '')} {self.document.get('inputFormat', '')}"
-        found = _FORMAT.search(classes)
-        return found[1].lower() if found else ""
-
-    @property
-    def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        """The filters, joins and groupings of a job, and the formats of the files it reads and writes, from its
-        engine's plan: index field name → texts."""
-        named = {name: self.document.get(name, ()) for name in CONDITIONS}
-        return {name: tuple(map(str, texts)) for name, texts in named.items() if texts}
 
     @property
     def outputs(self) -> tuple[str, ...]:
