@@ -106,14 +106,13 @@ class Executions:
     operations: int
     last: str
     last_principal: str
-    listed: tuple[Mapping[str, Any], ...]
+    listed: tuple[StoredEntity, ...]
     statements: Mapping[str, str] = field(default_factory=dict)
     """Id of a listed execution → id of its statement or, in `Shown`, the statement's display name."""
 
-    def title(self, run: Mapping[str, Any]) -> str:
+    def title(self, run: StoredEntity) -> str:
         """Return the display name of a listed execution, which is its statement's name."""
-        own = str(run.get("originalName", run["identity"]))
-        return self.statements.get(run["identity"], own)
+        return self.statements.get(run.id, run.own_name or run.id)
 
     def to_json(self) -> dict[str, Any]:
         """JSON keys: count, operations, last, lastPrincipal, listed (documents of executions, each with label, the name
@@ -123,7 +122,7 @@ class Executions:
             "operations": self.operations,
             "last": self.last or None,
             "lastPrincipal": self.last_principal or None,
-            "listed": [{**execution, "label": self.title(execution)} for execution in self.listed],
+            "listed": [{**run.as_indexed, "label": self.title(run)} for run in self.listed],
         }
 
 
@@ -294,6 +293,6 @@ def _executions(graph: Graph, entity: StoredEntity) -> Executions:
         len(operations),
         solr_date(last_ms) if last_ms else "",
         principal,
-        tuple(execution.as_indexed for execution in listed),
+        tuple(listed),
         {run.ep2.id: run.ep1.id for run in runs if run.ep2.id in found},
     )

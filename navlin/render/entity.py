@@ -113,7 +113,7 @@ def _executions(executions: Executions) -> Iterable[RenderableType]:
     yield Text(f"Executions: {executions.count}{last}{by}", style="bold")
     table = plain_table("Started", "Run", "By", "Status", "Of")
     for each in executions.listed:
-        name = Text(clean(str(each.get("originalName", each["identity"]))), overflow="fold")
-        row = (str(each.get("started", "")), name, clean(str(each.get("principal", ""))))
-        table.add_row(*row, clean(str(each.get("status", ""))), clean(executions.title(each)))
+        name = Text(clean(each.own_name or each.id), overflow="fold")
+        row = (str(each.as_indexed.get("started", "")), name, clean(each.principal))
+        table.add_row(*row, clean(each.status), clean(executions.title(each)))
     yield table

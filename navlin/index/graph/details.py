@@ -188,7 +188,7 @@ class ExecutionDetails:
             entity.ended_ms,
             entity.as_of_ms,
             entity.principal,
-            first_text(get("status")),
+            entity.status,
             first_text(get("tp_queryId")),
             entity.application,
             first_text(get("tp_computeEngine")),

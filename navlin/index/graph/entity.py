@@ -286,6 +286,11 @@ class StoredEntity:
         return str(self.document.get("principal", ""))
 
     @property
+    def status(self) -> str:
+        """The status of an execution, as its engine names it."""
+        return str(self.document.get("status", ""))
+
+    @property
     def last_run(self) -> LastRun:
         """The summary that purge left on an operation."""
         get = self.document.get
