@@ -72,11 +72,11 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
         "expression": shown.entity.expression,
         "of_plan": list(_of_plan(shown.entity)),
         "people": people,
-        "tags": _several(people.get("tags", ())),
+        "tags": shown.entity.tags,
         "properties": {
             name: value for name, value in people.items() if name not in ("name", "description", "tags")
         },
-        "typed_tags": typed_tags(_several(people.get("tags", ()))),
+        "typed_tags": typed_tags(shown.entity.tags),
         "typed_properties": typed_properties(
             {
                 name.removeprefix(USER_PROPERTY): value

@@ -90,12 +90,7 @@ class Word:
     def borne_by(self, entity: StoredEntity) -> bool:
         """Whether a user wrote the word on this entity. This must be checked, because a search for a tag also finds
         longer tags that contain it."""
-        return not self.is_tag or self.text.casefold() in _texts(entity.words.get("tags"))
-
-
-def _texts(value: Any) -> set[str]:
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return {str(each).casefold() for each in values}
+        return not self.is_tag or self.text.casefold() in map(str.casefold, entity.tags)
 
 
 @dataclass(frozen=True, slots=True)
