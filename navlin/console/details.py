@@ -14,7 +14,7 @@ from navlin.console.columns import Column, columns_of
 from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
 from navlin.console.page import Page
-from navlin.index.graph.details import Details, StatementDetails
+from navlin.index.graph.details import Details
 from navlin.index.graph.entity import CONDITIONS, StoredEntity
 from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
@@ -102,7 +102,7 @@ def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
     classes."""
     if file_format := Details.of(entity).file_format:
         yield "File format", (file_format,)
-    for name, texts in StatementDetails.of(entity).conditions.items():
+    for name, texts in entity.conditions.items():
         yield field_words(name).capitalize(), texts
 
 

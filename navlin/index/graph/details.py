@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.graph.entity import CONDITIONS, StoredEntity, first_text, json_object
+from navlin.index.graph.entity import StoredEntity, first_text, json_object
 from navlin.index.schema.fields import USER_PREFIXES
 
 _WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECASE | re.DOTALL)
@@ -136,8 +136,7 @@ class ColumnDetails:
 @dataclass(frozen=True, slots=True)
 class StatementDetails:
     """Details of an operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole
-    text. ``with_clause``: whether the text begins with WITH. ``conditions`` are the filters, joins and groupings of a
-    job, and the formats of the files it reads and writes, from its engine's plan: index field name → texts."""
+    text. ``with_clause``: whether the text begins with WITH."""
 
     engine: str = ""
     type: str = ""
@@ -145,11 +144,9 @@ class StatementDetails:
     with_clause: bool = False
     incomplete: bool = False
     incomplete_reasons: tuple[str, ...] = ()
-    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, entity: StoredEntity) -> StatementDetails:
-        conditions = {name: texts for name in CONDITIONS if (texts := _texts(entity.document.get(name)))}
         return cls(
             (entity.engine or entity.source_type).upper(),
             entity.operation_type,
@@ -157,7 +154,6 @@ class StatementDetails:
             _WITH.match(entity.text) is not None,
             entity.incomplete,
             entity.incomplete_reasons,
-            conditions,
         )
 
 

@@ -266,6 +266,13 @@ class StoredEntity:
         return str(self.document.get("operationType", ""))
 
     @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        """The filters, joins and groupings of a job, and the formats of the files it reads and writes, from its
+        engine's plan: index field name → texts."""
+        named = {name: self.document.get(name, ()) for name in CONDITIONS}
+        return {name: tuple(map(str, texts)) for name, texts in named.items() if texts}
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the objects that a statement writes, creates or changes, as its engine names them."""
         return tuple(map(str, self.document.get("outputs", ())))
