@@ -22,18 +22,6 @@ from navlin.index.graph.entity import LastRun
 from navlin.index.graph.sources import KnownSource
 from navlin.index.journal.removals import Removed
 
-__all__ = [
-    "ColumnDetails",
-    "Details",
-    "ExecutionDetails",
-    "KnownSource",
-    "LastRun",
-    "PartDetails",
-    "Removed",
-    "StatementDetails",
-    "Words",
-]
-
 
 class Flow(StrEnum):
     """DATA: values flow to the output. CONTROL: the input only determines which rows or values flow."""
