@@ -21,28 +21,30 @@ from navlin.export.choosing import Selection
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
 from navlin.export.values import (
     Column,
-    ColumnDetails,
     ColumnEnd,
     ColumnLineage,
     ColumnName,
     Dataset,
     DatasetName,
-    Details,
     End,
     Execution,
-    ExecutionDetails,
     Flow,
     Item,
-    KnownSource,
     Operation,
-    PartDetails,
     Renamed,
     Run,
-    StatementDetails,
     Unlinked,
+)
+from navlin.index.graph.details import (
+    ColumnDetails,
+    Details,
+    ExecutionDetails,
+    PartDetails,
+    StatementDetails,
+    Storage,
     Words,
 )
-from navlin.index.graph.details import Storage
+from navlin.index.graph.sources import KnownSource
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
 from tests.support.atlas_types import AtlasTypes, dangling

@@ -285,7 +285,8 @@ def test_deletions_are_sent_and_a_renamed_table_keeps_its_entity(world: World, a
     from navlin.export.atlas.names import Namespace
     from navlin.export.atlas.requests import requests
     from navlin.export.atlas.sending import send as send_lines
-    from navlin.export.values import DatasetName, KnownSource, Renamed
+    from navlin.export.values import DatasetName, Renamed
+    from navlin.index.graph.sources import KnownSource
 
     sent(world, atlas)
     kept = atlas.entities["hive_table", "db.t1@estate"]

@@ -13,22 +13,15 @@ from typing import Any
 import pytest
 
 from navlin.export.target import targets
-from navlin.export.values import (
-    Column,
-    Dataset,
-    DatasetName,
+from navlin.export.values import Column, Dataset, DatasetName, End, Flow, Item, Renamed, RunName, Unlinked
+from navlin.index.graph.details import (
+    ColumnDetails,
     Details,
-    End,
     ExecutionDetails,
-    Flow,
-    Item,
-    Renamed,
-    RunName,
     StatementDetails,
-    Unlinked,
+    Storage,
     Words,
 )
-from navlin.index.graph.details import ColumnDetails, Storage
 from tests.support.export_table import FATES, MODEL
 from tests.support.exported import (
     AT_MS,

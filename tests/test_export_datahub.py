@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 
 from navlin.export.datahub.aspects import type_of
-from navlin.export.values import (
-    Column,
-    Dataset,
-    DatasetName,
-    Details,
-    Item,
-    Renamed,
-    Words,
-)
-from navlin.index.graph.details import ColumnDetails
+from navlin.export.values import Column, Dataset, DatasetName, Item, Renamed
+from navlin.index.graph.details import ColumnDetails, Details, Words
 from tests.support.datahub_proposals import HIVE_ORDERS, aspects, proposals, urns
 from tests.support.exported import (
     AT_MS,

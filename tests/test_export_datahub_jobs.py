@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from navlin.export.datahub import DataHubOptions, records
-from navlin.export.values import (
-    End,
-    ExecutionDetails,
-)
+from navlin.export.values import End
+from navlin.index.graph.details import ExecutionDetails
 from tests.support.datahub_proposals import HIVE_DAILY, HIVE_ORDERS, aspects, proposals
 from tests.support.exported import (
     AT_MS,

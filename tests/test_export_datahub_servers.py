@@ -18,10 +18,8 @@ from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.datahub import DataHubOptions, records, send
 from navlin.export.target import Refused, targets
-from navlin.export.values import (
-    Details,
-)
 from navlin.export.writing import Exported, Positions, Question, write_file
+from navlin.index.graph.details import Details
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType
 from navlin.model.source import HIVE

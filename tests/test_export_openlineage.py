@@ -23,17 +23,15 @@ from navlin.export.values import (
     ColumnName,
     Dataset,
     DatasetName,
-    Details,
     Item,
-    KnownSource,
-    LastRun,
     Operation,
     Renamed,
     Run,
     RunName,
-    Words,
 )
-from navlin.index.graph.details import ColumnDetails
+from navlin.index.graph.details import ColumnDetails, Details, Words
+from navlin.index.graph.entity import LastRun
+from navlin.index.graph.sources import KnownSource
 from tests.support.export_table import FATES, MODEL
 from tests.support.openlineage_schemas import Schemas
 from tests.test_export_atlas import (

@@ -16,8 +16,9 @@ from navlin.export.sqlflow.model import (
 )
 from navlin.export.sqlflow.statements import STATEMENTS, clause_of, coordinate_of
 from navlin.export.values import End as OperationEnd
-from navlin.export.values import ExecutionDetails, Removed
 from navlin.export.values import Flow as ItemFlow
+from navlin.index.graph.details import ExecutionDetails
+from navlin.index.journal.removals import Removed
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, sub_operation_key
 from navlin.model.source import IMPALA

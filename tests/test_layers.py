@@ -264,6 +264,29 @@ def test_only_pipeline_service_demo_and_linker_import_spark() -> None:
     assert importing <= {"navlin.pipeline", "navlin.service", "navlin.demo", "linker"}
 
 
+def reads_documents(node: ast.AST) -> bool:
+    """Whether code makes an entity or relation from a document, or takes the document out of one."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="StoredEntity" | "StoredRelation"), attr="of" | "each_of"):
+            return True
+        case ast.Attribute(attr="document"):
+            return True
+    return False
+
+
+def test_doors_read_entities_and_relations_not_documents() -> None:
+    doors = ("query", "questions", "edit", "render", "export", "api", "console", "cli")
+    reading = {
+        name
+        for name, file in modules()
+        if name.startswith(tuple(f"navlin.{door}." for door in doors))
+        and any(map(reads_documents, nodes_of(tree_of(file))))
+    }
+
+    # The answer to a search has the documents as its JSON, and an export of annotations reads the fields in use.
+    assert reading == {"navlin.query.search", "navlin.edit.annotations"}
+
+
 def loaded_by(statement: str) -> set[str]:
     """The top-level packages loaded in a new process after it executes ``statement``."""
     code = f"import sys\n{statement}\nprint(*{{name.split('.')[0] for name in sys.modules}})"

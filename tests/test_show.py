@@ -43,10 +43,10 @@ def test_relations_are_counted_in_full_and_listed_up_to_a_limit(world: World) ->
     groups = {(group.type, group.incoming): group for group in show(world.solr, a.identity).relations}
     flows = groups[("DATA_FLOW", False)]
     assert (flows.count, flows.deleted, len(flows.listed)) == (LISTED + 3, 1, LISTED)
-    assert not any(related.deleted for related in flows.listed)
-    assert groups[("PARENT_CHILD", True)].listed[0].name == "db"
+    assert not any(related.relation.deleted for related in flows.listed)
+    assert groups[("PARENT_CHILD", True)].listed[0].end.name == "db"
     (withdrawn,) = [each for each in show(world.solr, gone.identity).relations if each.incoming]
-    assert (withdrawn.count, withdrawn.deleted, withdrawn.listed[0].deleted) == (0, 1, True)
+    assert (withdrawn.count, withdrawn.deleted, withdrawn.listed[0].relation.deleted) == (0, 1, True)
 
 
 def test_an_expression_is_shown_with_its_inputs_or_else_with_its_conditions(
@@ -78,7 +78,7 @@ def test_a_relation_from_two_sources_is_listed_once(world: World) -> None:
     world.index()
     (kept,) = [each for each in show(world.solr, table.identity).relations if each.type == "LOGICAL_PHYSICAL"]
     assert (kept.count, kept.deleted) == (1, 1)
-    assert [(each.name, each.deleted) for each in kept.listed] == [
+    assert [(each.end.name, each.relation.deleted) for each in kept.listed] == [
         ("/warehouse/a", False),
         ("/warehouse/a", True),
     ]
@@ -101,15 +101,16 @@ def test_execution_counts_include_purged_ones(world: World) -> None:
     for entity in (operation, b):
         runs = show(world.solr, entity.identity).executions
         assert (runs.count, runs.last, runs.last_principal) == (8, "2026-02-01T00:00:00.000Z", "bob")
-        assert [run["originalName"] for run in runs.listed] == ["early"]
+        assert [run.own_name for run in runs.listed] == ["early"]
 
 
 def test_unlinked_relations_are_reported_with_their_reason(world: World) -> None:
     operation = world.operation("x", [world.named("ghost")], [world.table("t")])
     world.index()
     shown = show(world.solr, operation.identity)
-    ((kind, related),) = shown.unlinked
-    assert (shown.unlinked_count, kind, related.name, related.reason) == (
+    (related,) = shown.unlinked
+    unlinked = related.relation
+    assert (shown.unlinked_count, unlinked.type, related.end.name, unlinked.unlinked_reason) == (
         1,
         "DATA_FLOW",
         "db.ghost",

@@ -8,7 +8,7 @@ from navlin.index.graph.graph import Graph
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import execution_key, operation_key
 from navlin.model.plurals import agreeing, counted
-from navlin.query.answer import Direction, Edge, Hop, Lineage, Node
+from navlin.query.answer import Direction, Edge, Lineage, Node
 from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.show import show
 from navlin.query.statement_names import names_of_statements, statement_name
@@ -84,7 +84,7 @@ def test_the_name_of_a_statement_with_many_outputs_is_shortened() -> None:
 COLUMN_A, COLUMN_B = Node("a", "db.a.x", "FIELD"), Node("b", "db.b.x", "FIELD")
 PART = Node("p", "b.x", "SUB_OPERATION", parent="o", label="load → db.b")
 STATEMENT = Node("o", "load", "OPERATION", label="load → db.b")
-LOAD = Hop("o", "load → db.b", "OPERATION", label="load → db.b")
+LOAD = Node("o", "load → db.b", "OPERATION", label="load → db.b")
 
 
 def drawn(
@@ -118,7 +118,7 @@ def test_a_sub_operation_without_input_is_replaced_by_its_statement() -> None:
 
 
 def test_a_sub_operation_passed_by_an_edge_is_replaced_by_its_statement() -> None:
-    part = Hop("p", "b.x", "SUB_OPERATION", label="load → db.b", parent="o")
+    part = Node("p", "b.x", "SUB_OPERATION", label="load → db.b", parent="o")
     edges = [Edge("a", "b", "DATA_FLOW", (part,))]
     assert drawn("b", [COLUMN_A, COLUMN_B], edges) == [("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])]
 

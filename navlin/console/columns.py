@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
+from navlin.index.graph.details import ColumnDetails, Words
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.solr.solr import Solr
 from navlin.index.solr.solr_query import phrase
@@ -27,12 +28,8 @@ class Column:
     column is computed from."""
 
     entity: StoredEntity
-    data_type: str
-    comment: str
-    name: str
-    description: str
-    tags: tuple[str, ...]
-    inherited_tags: tuple[str, ...]
+    details: ColumnDetails
+    words: Words
     origins: tuple[Node, ...]
     expressions: tuple[str, ...]
     """The computations of this column from ``origins``, as the engines recorded them."""
@@ -45,18 +42,11 @@ def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
     if not found.documents:
         return
     origins, expressions = _origins(solr, entity)
-    pairs = [(StoredEntity.of(each), each) for each in found.documents]
-    pairs.sort(key=lambda pair: (pair[0].deleted, *_order(pair[0])))
-    for column, document in pairs:
-        words = column.words
+    for column in sorted(found.entities, key=lambda each: (each.deleted, *_order(each))):
         yield Column(
             column,
-            str(document.get("dataType", "")),
-            str(document.get("originalDescription", "")),
-            str(words.get("name", "")),
-            str(words.get("description", "")),
-            tuple(map(str, words.get("tags", ()))),
-            column.inherited_tags,
+            ColumnDetails.of(column),
+            Words.of(column),
             tuple(origins[column.id]),
             tuple(expressions[column.id]),
         )

@@ -14,6 +14,7 @@ from navlin.console.columns import Column, columns_of
 from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
 from navlin.console.page import Page
+from navlin.index.graph.details import Details
 from navlin.index.graph.entity import CONDITIONS, StoredEntity
 from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
@@ -71,11 +72,11 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
         "expression": shown.entity.expression,
         "of_plan": list(_of_plan(shown.entity)),
         "people": people,
-        "tags": _several(people.get("tags", ())),
+        "tags": shown.entity.tags,
         "properties": {
             name: value for name, value in people.items() if name not in ("name", "description", "tags")
         },
-        "typed_tags": typed_tags(_several(people.get("tags", ()))),
+        "typed_tags": typed_tags(shown.entity.tags),
         "typed_properties": typed_properties(
             {
                 name.removeprefix(USER_PROPERTY): value
@@ -99,8 +100,8 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
 def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield (title, values) for the file format and for each condition. They come from a plan, or from a table's
     classes."""
-    if entity.file_format:
-        yield "File format", (entity.file_format,)
+    if file_format := Details.of(entity).file_format:
+        yield "File format", (file_format,)
     for name, texts in entity.conditions.items():
         yield field_words(name).capitalize(), texts
 
@@ -141,7 +142,7 @@ def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
             return
     found = search(asked.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")
     nothing = _why_nothing(asked, entity) if _looked_into(shown) and not found.total else ""
-    yield Contents(title, tuple(map(StoredEntity.of, found.documents)), found.total, query, nothing)
+    yield Contents(title, found.entities, found.total, query, nothing)
 
 
 def _why_nothing(asked: Asked, directory: StoredEntity) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from navlin.index.graph.details import Words
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.relation import End, StoredRelation
 from navlin.index.schema.fields import RELATIONS
@@ -38,16 +39,14 @@ def results_of(
 ) -> Iterator[Result]:
     """Yield the results of one page. ``sources`` maps source ids to names, ``statements`` maps ids to the display names
     of statements."""
-    for document in answer.documents:
-        yield _relation(document) if answer.core == RELATIONS else _entity(document, sources, statements)
+    if answer.core == RELATIONS:
+        yield from map(_relation, answer.relations)
+    else:
+        yield from (_entity(each, sources, statements) for each in answer.entities)
 
 
-def _entity(
-    document: Mapping[str, object], sources: Mapping[str, str], statements: Mapping[str, str]
-) -> Result:
-    entity = StoredEntity.of(document)
-    words = entity.words
-    tags = words.get("tags", ())
+def _entity(entity: StoredEntity, sources: Mapping[str, str], statements: Mapping[str, str]) -> Result:
+    words = Words.of(entity)
     states = (
         ("deleted",) * entity.deleted
         + ("placeholder",) * entity.granted
@@ -60,15 +59,14 @@ def _entity(
         entity.source_type,
         sources.get(entity.source_id, entity.source_id),
         entity.owner,
-        str(words.get("name", "")),
-        str(words.get("description", "") or document.get("originalDescription", "")),
-        tuple(map(str, tags if isinstance(tags, list | tuple) else (tags,))),
+        words.name,
+        words.description or entity.comment,
+        words.tags,
         states,
     )
 
 
-def _relation(document: Mapping[str, object]) -> Result:
-    relation = StoredRelation.of(document)
+def _relation(relation: StoredRelation) -> Result:
     states = tuple(
         each for each in ("deleted", "unlinked", "inferred", "incomplete") if getattr(relation, each)
     )

@@ -12,7 +12,6 @@ from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.console.pages import address
 from navlin.console.results import Result, results_of
-from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.sources import known_sources
 from navlin.index.schema.fields import RELATIONS
@@ -160,7 +159,7 @@ def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
     executions."""
     if answer.core == RELATIONS:
         return {}
-    found = [each for each in map(StoredEntity.of, answer.documents) if each.type in NAMED_BY_STATEMENT]
+    found = [each for each in answer.entities if each.type in NAMED_BY_STATEMENT]
     own = {each.id: each.name for each in found if each.type == STATEMENT}
     named = names_of_statements(Graph(asked.solr), {each.id: each.type for each in found}, own)
     return {each: name for each, (_, name) in named.items()}

@@ -1,8 +1,8 @@
 """Export and import of user-written fields of entities: data that no source can deliver again.
 
 Rules of an import:
-- A field that the index does not have is written, and so is a field whose value came from the source (`SOURCE_WORDS`),
-  because user-written values take precedence.
+- A field that the index does not have is written, and so is a field whose value came from the source
+  (`StoredEntity.of_source`), because user-written values take precedence.
 - An equal value is left unchanged.
 - A different user-written value is a conflict: it is reported, and kept unless the import overwrites.
 - Tags are a set: missing tags are added and none is removed. If the import overwrites, only the file's tags remain.
@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.graph.entity import readable_name
-from navlin.index.people.editing import Author, Decide, Editable, edit_entities, show_edits
-from navlin.index.schema.fields import ELEMENTS, SOURCE_WORDS, is_user_field
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.people.editing import Author, Decide, edit_entities, show_edits
+from navlin.index.schema.fields import ELEMENTS, is_user_field
 from navlin.index.solr.solr import Refused, Solr
 from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
@@ -83,21 +83,20 @@ def annotated(solr: Solr, asked: str = "*:*") -> Iterator[Annotation]:
         written = " OR ".join(f"{_escaped(name)}:*" for name in names)
         shown = "identity,type,originalName,parentPath,fileSystemPath,*"
         for document in solr.cursor(ELEMENTS, asked, shown, filters=[f"({written})"], rows=1_000):
-            annotation = _annotation(document)
+            annotation = _annotation(StoredEntity.of(document))
             if annotation.values and annotation.id not in seen:
                 yield annotation
             if len(filled) > _CLAUSES:
                 seen.add(annotation.id)
 
 
-def _annotation(document: Mapping[str, Any]) -> Annotation:
-    of_source = document.get(SOURCE_WORDS, ())
+def _annotation(entity: StoredEntity) -> Annotation:
     values = {
-        name: document[name]
-        for name in sorted(document)
-        if is_user_field(name) and name not in of_source and document[name] not in ("", [], None)
+        name: value
+        for name, value in sorted(entity.words.items())
+        if name not in entity.of_source and value not in ("", [], None)
     }
-    return Annotation(document["identity"], str(document.get("type", "")), readable_name(document), values)
+    return Annotation(entity.id, entity.type, entity.name, values)
 
 
 def _fields_in_use(solr: Solr) -> set[str]:
@@ -152,7 +151,7 @@ def _import_batch(
     merges: dict[str, _Merge] = {}
 
     def merging(given: Values) -> Decide:
-        def decide(entity: Editable) -> Mapping[str, Any]:
+        def decide(entity: StoredEntity) -> Mapping[str, Any]:
             # Called again if the document was written meanwhile; only the last result counts.
             merge = merges[entity.id] = _merge(entity, given, overwrite=overwrite)
             return merge.written
@@ -177,10 +176,10 @@ def _import_batch(
     )
 
 
-def _merge(entity: Editable, given: Values, *, overwrite: bool) -> _Merge:
+def _merge(entity: StoredEntity, given: Values, *, overwrite: bool) -> _Merge:
     merge = _Merge()
     for key, value in given.items():
-        there = None if key in entity.of_source else entity.fields.get(key)
+        there = None if key in entity.of_source else entity.as_indexed.get(key)
         if key == "tags" and there:
             value = list(dict.fromkeys(value if overwrite else [*there, *value]))
             if set(value) == set(there):

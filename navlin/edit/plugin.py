@@ -16,7 +16,8 @@ from navlin.edit.own import Own, own_entity
 from navlin.edit.relations import Drawn, count_ends, draw, drawn_of, link_arrived
 from navlin.edit.values import BadValue
 from navlin.edit.words import deciding
-from navlin.index.people.editing import Author, Decide, Document, Editable, edit_entities, show_edits
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.people.editing import Author, Decide, Document, edit_entities, show_edits
 from navlin.index.people.user_entities import (
     SDK,
     awaited_entity,
@@ -159,10 +160,10 @@ def _awaited(names: Names, position: int, key: Key, words: Decide, author: Autho
 
 
 def _deciding_own(own: Own, words: Decide) -> Decide:
-    def decide(entity: Editable) -> dict[str, Any]:
+    def decide(entity: StoredEntity) -> dict[str, Any]:
         # A program can change only user-written fields of an extracted entity.
-        said = own.fields if entity.fields.get("sourceType") == SDK else {}
-        changed = {name: value for name, value in said.items() if entity.fields.get(name) != value}
+        said = own.fields if entity.as_indexed.get("sourceType") == SDK else {}
+        changed = {name: value for name, value in said.items() if entity.as_indexed.get(name) != value}
         return {**changed, **words(entity)}
 
     return decide

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from navlin.edit.values import BadValue, checked
-from navlin.index.people.editing import Author, Decide, Editable, Edited, edit_entities, show_edits
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.people.editing import Author, Decide, Edited, edit_entities, show_edits
 from navlin.index.schema.fields import USER_PROPERTY
 from navlin.index.solr.solr import Solr
 
@@ -100,8 +101,8 @@ def deciding(words: Words) -> Decide:
     return partial(_fields, words)
 
 
-def _fields(words: Words, entity: Editable) -> dict[str, Any]:
-    there = entity.fields
+def _fields(words: Words, entity: StoredEntity) -> dict[str, Any]:
+    there = entity.as_indexed
     wanted: dict[str, Any] = {**words.texts, **words.managed}
     if words.tags != Tags():
         wanted["tags"] = _tags(words.tags, there.get("tags", ()))

@@ -12,18 +12,8 @@ from navlin.export.id_set import IdSet
 from navlin.export.names import Names, databases_of
 from navlin.export.reading import Reader
 from navlin.export.renaming import renames
-from navlin.export.values import (
-    Column,
-    ColumnDetails,
-    ColumnName,
-    Dataset,
-    DatasetName,
-    Item,
-    Operation,
-    Renamed,
-    Run,
-    Words,
-)
+from navlin.export.values import Column, ColumnName, Dataset, DatasetName, Item, Operation, Renamed, Run
+from navlin.index.graph.details import ColumnDetails, Words
 from navlin.index.graph.entity import WHOLE, StoredEntity
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph

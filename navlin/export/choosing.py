@@ -13,18 +13,17 @@ from navlin.export.id_set import IdSet
 from navlin.export.name_patterns import NamePattern
 from navlin.export.names import LINEAGE_TYPES
 from navlin.export.reading import FLOWS
-from navlin.export.values import Removed
 from navlin.index.graph.entity import CORE, PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import ENDS, NAMED, StoredRelation
 from navlin.index.graph.sources import known_sources
-from navlin.index.journal.removals import Changes, changed_since, changed_since_ms
+from navlin.index.journal.removals import Changes, Removed, changed_since, changed_since_ms
 from navlin.index.schema.fields import ELEMENTS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
-from navlin.query.search import core_for, every_page, parsed_query
+from navlin.query.search import core_for, every_entity, parsed_query
 
 IDS_A_LOOK: Final = 1_000
 KINDS: Final = ("renames", "databases", "datasets", "operations")
@@ -118,10 +117,8 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
     changed = _Collected(graph, open_sets, gone, edited)
     changed.add_changes(changes)
     # Only the id of a removed entity is known, so the query cannot be applied to it.
-    removed = (Removed(each.kind, each.id) for each in changes.removed)
-    if found is None:
-        return Chosen(changed.ids, gone, edited, removed)
-    return Chosen(_in_both(changed.ids, found, open_sets), gone, edited, removed)
+    ids = changed.ids if found is None else _in_both(changed.ids, found, open_sets)
+    return Chosen(ids, gone, edited, changes.removed)
 
 
 def _in_both(
@@ -150,8 +147,8 @@ class _Collected:
             raise NotExportable(
                 "this query finds relations; ask for entities: they are exported with their relations"
             )
-        for page in every_page(self._graph.solr, parsed, ELEMENTS, [*filters]):
-            self._add_entities([StoredEntity.of(document) for document in page])
+        for entities in in_batches(every_entity(self._graph.solr, parsed, [*filters]), IDS_A_LOOK):
+            self._add_entities(entities)
 
     def add_named(self, named: Iterable[NamePattern]) -> None:
         """Add the databases and tables that match a pattern."""
@@ -218,7 +215,7 @@ class _Collected:
         executions: list[str] = []
         paths: list[str] = []
         for one in relations:
-            for each in StoredRelation.each_of(one.document):
+            for each in one.pairs():
                 if each.type in FLOWS:
                     process = next((end for end in (each.ep1, each.ep2) if "OPERATION" in end.type), None)
                     ends.append((process or each.ep2).id)

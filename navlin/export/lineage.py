@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from navlin.export.names import Names, parents_of
 from navlin.export.values import ColumnEnd, ColumnName, DatasetName, End, Flow, Unlinked
-from navlin.index.graph.details import details, table_created_ms
-from navlin.index.graph.entity import PATH_TYPES, TABLE_AGE, StoredEntity
+from navlin.index.graph.details import Details
+from navlin.index.graph.entity import FLOW_END, PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import NAMED, StoredRelation
@@ -23,7 +23,6 @@ _PROCESS_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
 _TABLES_AT: Final = RelationFilter(
     (RelationType.LOGICAL_PHYSICAL,), deleted=False, unlinked=False, ep1_types=("TABLE",)
 )
-_END_FIELDS: Final = f"{TABLE_AGE},tp_temporary"
 
 
 class _Met(NamedTuple):
@@ -45,22 +44,22 @@ class Ends:
         """Read the entities at the ends of flows. The owner of a flow is the operation or sub-operation at one end; if
         there is none, the target of the flow."""
         # A relation written by a client may have several ids at one end.
-        for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
+        for relation in (each for one in relations for each in one.pairs()):
             if relation.ep1.type in _PROCESS_TYPES:
                 owner, far, output = relation.ep1, relation.ep2, True
             else:
                 owner, far, output = relation.ep2, relation.ep1, False
             self._met[owner.id][far.id, output].append(_Met(relation, far, output))
         far_ids = {far for met in self._met.values() for far, _ in met}
-        entities = self._graph.entities_of(far_ids - self._entities.keys(), _END_FIELDS)
-        entities |= parents_of(self._graph, entities.values(), _END_FIELDS)
+        entities = self._graph.entities_of(far_ids - self._entities.keys(), FLOW_END)
+        entities |= parents_of(self._graph, entities.values(), FLOW_END)
         if self._placeholders:
             # The column is missing: check whether its table exists.
             far_ends = (same[0].far for met in self._met.values() for same in met.values())
             unseen = (
                 end for end in far_ends if end.id not in entities and end.type in ("FIELD", "PARTITION")
             )
-            entities |= self._graph.entities_of((self._names.unseen(end).id for end in unseen), _END_FIELDS)
+            entities |= self._graph.entities_of((self._names.unseen(end).id for end in unseen), FLOW_END)
         self._entities |= entities
         self._read_tables_at([each.id for each in entities.values() if each.type in PATH_TYPES])
 
@@ -98,7 +97,7 @@ class Ends:
 
     def end(self, name: DatasetName, entity: StoredEntity) -> End:
         """Return a dataset in the index as an end, without details from a relation."""
-        found = details(entity)
+        found = Details.of(entity)
         return End(name, created_ms=found.created_ms, temporary=found.temporary, deleted=entity.deleted)
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ class Ends:
         if not paths:
             return
         found = list(self._graph.relations(_TABLES_AT, of=paths, sides=(2,), fields=NAMED))
-        tables = self._graph.entities_of((each.ep1.id for each in found), _END_FIELDS)
+        tables = self._graph.entities_of((each.ep1.id for each in found), FLOW_END)
         at: dict[str, dict[str, StoredEntity]] = defaultdict(dict)
         for each in found:
             if (table := tables.get(each.ep1.id)) is not None and not table.deleted:
@@ -144,7 +143,7 @@ class Ends:
     def _end(self, name: DatasetName, entity: StoredEntity | None, same: list[_Met]) -> End:
         end = End(name) if entity is None else self.end(name, entity)
         relations = [met.relation for met in same]
-        stated_ms = max(map(table_created_ms, relations), default=0)
+        stated_ms = max((each.table_created_ms for each in relations), default=0)
         tables = [self.end(self._names.dataset(each), each) for each in self._tables_at.get(name.id, ())]
         return replace(
             end,

@@ -16,26 +16,22 @@ from navlin.export.values import (
     Dataset,
     DatasetName,
     Execution,
-    LastRun,
     Operation,
     Run,
 )
 from navlin.index.graph.details import (
-    EXPORTED,
+    ColumnDetails,
+    Details,
+    ExecutionDetails,
+    PartDetails,
     StatementDetails,
     Words,
-    column_details,
-    details,
-    execution_details,
-    part_details,
-    statement_details,
-    words,
 )
 from navlin.index.graph.entity import WHOLE, StoredEntity
 from navlin.index.graph.executions import latest_executions
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.relation import NAMED, StoredRelation
+from navlin.index.graph.relation import EXPORTED, NAMED, StoredRelation
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
@@ -64,7 +60,7 @@ class Reader:
     edited: Container[str] = ()
 
     def _words(self, entity: StoredEntity) -> Words:
-        return replace(words(entity), edited=entity.id in self.edited)
+        return Words.of(entity, edited=entity.id in self.edited)
 
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
@@ -74,7 +70,7 @@ class Reader:
         columns = self._columns(entities) if self.columns else {}
         locations = self._locations([each.id for each in entities if each.type in ("TABLE", "VIEW")])
         for entity in entities:
-            name, found = self.names.dataset(entity), details(entity)
+            name, found = self.names.dataset(entity), Details.of(entity)
             if not self.texts:
                 found = replace(found, text="")
             if entity.deleted:
@@ -89,7 +85,7 @@ class Reader:
                 tuple(
                     Column(
                         ColumnName(each.id, name, each.own_name),
-                        column_details(each),
+                        ColumnDetails.of(each),
                         self._words(each),
                         each.own_name.upper() in keys,
                     )
@@ -161,7 +157,7 @@ class Reader:
                 ends.unlinked(entity.id),
                 self._words(entity),
                 latest.get(entity.id),
-                LastRun(entity.last_run.count, entity.last_run.last_ms, entity.last_run.principal),
+                entity.last_run,
                 deleted=entity.deleted,
             )
 
@@ -216,7 +212,7 @@ class Reader:
         return entity.text if self.texts else ""
 
     def _statement(self, entity: StoredEntity) -> StatementDetails:
-        found = statement_details(entity)
+        found = StatementDetails.of(entity)
         return found if self.texts else replace(found, text="")
 
     def _flows(self, ids: Sequence[str]) -> Iterator[StoredRelation]:
@@ -230,7 +226,7 @@ class Reader:
         return found
 
     def _lineage(self, part: StoredEntity, ends: Ends) -> ColumnLineage:
-        found, label = part_details(part), part.own_name
+        found, label = PartDetails.of(part), part.own_name
         if not self.texts:
             found, label = replace(found, expression=""), ""
         return ColumnLineage(part.id, ends.column_inputs(part.id), ends.column_outputs(part.id), found, label)
@@ -257,7 +253,7 @@ class Reader:
         return {
             each: Execution(
                 each,
-                execution_details(entities[each]),
+                ExecutionDetails.of(entities[each]),
                 tuple({one.ep2.id: self.names.run(one.ep2) for one in run_as[each]}.values()),
                 tuple({one.ep1.id: self.names.run(one.ep1) for one in run_for[each]}.values()),
             )

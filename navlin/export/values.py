@@ -18,17 +18,9 @@ from navlin.index.graph.details import (
     StatementDetails,
     Words,
 )
+from navlin.index.graph.entity import LastRun
 from navlin.index.graph.sources import KnownSource
-
-__all__ = [
-    "ColumnDetails",
-    "Details",
-    "ExecutionDetails",
-    "KnownSource",
-    "PartDetails",
-    "StatementDetails",
-    "Words",
-]
+from navlin.index.journal.removals import Removed
 
 
 class Flow(StrEnum):
@@ -189,16 +181,6 @@ class RunName:
 
 
 @dataclass(frozen=True, slots=True)
-class LastRun:
-    """A summary of an operation's executions: the number of executions, including purged ones, and the start and the
-    user of the last execution."""
-
-    count: int = 0
-    last_ms: int = 0
-    principal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Operation:
     """A whole statement or job. After any change, the whole operation is exported again.
 
@@ -254,14 +236,6 @@ class Renamed:
     after: DatasetName
     columns: tuple[str, ...] = ()
     time_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """An entity or relation (``kind``) that a purge removed; only its id is known."""
-
-    kind: str
-    id: str
 
 
 Item = Renamed | Dataset | Operation | Run | Removed

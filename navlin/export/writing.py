@@ -16,9 +16,9 @@ from navlin.export.batches import Batch, Place, read
 from navlin.export.choosing import Selection
 from navlin.export.connection import Connection
 from navlin.export.target import Refused, Target
-from navlin.export.values import Dataset, Operation, Removed, Renamed, Run
+from navlin.export.values import Dataset, Operation, Renamed, Run
 from navlin.files import replace_content
-from navlin.index.journal.removals import newest_run
+from navlin.index.journal.removals import Removed, newest_run
 from navlin.index.solr.solr import Solr
 
 _KINDS: Mapping[type[Any], str] = {

@@ -120,29 +120,9 @@ class Node:
             "label": self.title,
         }
 
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """A hidden entity through which an edge passes."""
-
-    id: str
-    name: str
-    type: str
-    deleted: bool = False
-    placeholder: bool = False
-    label: str = ""
-    """Display name, as in `Node`."""
-    parent: str = ""
-    """Id of the statement that a sub-operation belongs to, if the statement's display name is known."""
-
-    @property
-    def title(self) -> str:
-        """The name shown to people."""
-        return self.label or self.name
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON keys: id, name, type, deleted, placeholder, label (the name for people), parent (id of a sub-operation's
-        statement)."""
+    def to_hop_json(self) -> dict[str, Any]:
+        """JSON keys of a hop: id, name, type, deleted, placeholder, label (the name for people), parent (id of a
+        sub-operation's statement)."""
         return {
             "id": self.id,
             "name": self.name,
@@ -156,7 +136,8 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge from one node to another. ``via`` is one shortest path through hidden entities; there may be others.
+    """An edge from one node to another. ``via`` is one shortest path through hidden entities, the hops; there may be
+    others. A hop's ``parent`` is the statement of a sub-operation, if the statement's display name is known.
 
     For LOGICAL_PHYSICAL, ``source`` is the logical end; for INSTANCE_OF, the operation.
     """
@@ -164,7 +145,7 @@ class Edge:
     source: str
     target: str
     type: str
-    via: tuple[Hop, ...] = ()
+    via: tuple[Node, ...] = ()
     inferred: bool = False
     incomplete: bool = False
     parsed: bool = False
@@ -176,7 +157,7 @@ class Edge:
             "source": self.source,
             "target": self.target,
             "type": self.type,
-            "via": [hop.to_json() for hop in self.via],
+            "via": [hop.to_hop_json() for hop in self.via],
             "inferred": self.inferred,
             "incomplete": self.incomplete,
             "parsed": self.parsed,

@@ -11,7 +11,7 @@ from navlin.index.graph.entity import PART as PART_FIELDS
 from navlin.index.graph.graph import Graph
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.answer import Direction, Edge, Hop, Node
+from navlin.query.answer import Direction, Edge, Node
 from navlin.query.data_flows import between_data
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
@@ -31,7 +31,7 @@ class Flow:
     expressions: tuple[str, ...]
 
     @property
-    def through(self) -> tuple[Hop, ...]:
+    def through(self) -> tuple[Node, ...]:
         """The statements and other hidden entities that the flow passes through."""
         return self.edge.via
 

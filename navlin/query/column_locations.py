@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
 from navlin.index.graph.graph import end_of
-from navlin.index.graph.walked_relation import WalkedRelation
+from navlin.index.graph.relation import StoredRelation
 from navlin.model.keys import RelationType, column_id, path_column_id
 from navlin.query.contract import Walked
 
 
-def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[str, str, WalkedRelation]]:
+def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[str, str, StoredRelation]]:
     """Yield (id of a table's column, id of the same column of a path, the LOGICAL_PHYSICAL relation that implies this).
 
     The index may lack one of the columns, because the id is computed.
@@ -34,8 +34,8 @@ def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[
 
 
 def one_column(
-    table_column: StoredEntity, path_column: StoredEntity, because: WalkedRelation
-) -> WalkedRelation:
+    table_column: StoredEntity, path_column: StoredEntity, because: StoredRelation
+) -> StoredRelation:
     """Return the relation between a column's two names, as certain as the table's location."""
     ends = end_of(table_column), end_of(path_column)
-    return WalkedRelation("", RelationType.LOGICAL_PHYSICAL, *ends, inferred=because.inferred)
+    return StoredRelation("", RelationType.LOGICAL_PHYSICAL, *ends, inferred=because.inferred)

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.relation import StoredRelation
-from navlin.index.graph.walked_relation import WalkedRelation, merged
 from navlin.model.keys import RelationType
-from navlin.query.answer import Edge, Hop, Node
+from navlin.query.answer import Edge, Node
 
 
 @dataclass(slots=True)
@@ -29,18 +28,18 @@ class Walked:
     starts: dict[str, None] = field(default_factory=dict)
     entities: dict[str, StoredEntity] = field(default_factory=dict)
     placeholders: set[str] = field(default_factory=set)
-    flows: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
-    aliases: dict[str, dict[str, WalkedRelation]] = field(default_factory=dict)
+    flows: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
+    aliases: dict[str, dict[str, StoredRelation]] = field(default_factory=dict)
     located: set[str] = field(default_factory=set)
     looked_up: set[str] = field(default_factory=set)
 
-    def add_flow(self, relation: WalkedRelation) -> None:
+    def add_flow(self, relation: StoredRelation) -> None:
         """Add a flow, merged with a known flow of the same key."""
         key = relation.key
         known = self.flows.get(key)
-        self.flows[key] = relation if known is None else merged(known, relation)
+        self.flows[key] = relation if known is None else known.merged(relation)
 
-    def add_alias(self, relation: WalkedRelation) -> None:
+    def add_alias(self, relation: StoredRelation) -> None:
         """Add a LOGICAL_PHYSICAL relation at both ends."""
         self.aliases.setdefault(relation.ep1.id, {})[relation.ep2.id] = relation
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
@@ -48,9 +47,10 @@ class Walked:
     def node(self, identity: str, unlinked: int = 0) -> Node:
         return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
-    def hop(self, identity: str) -> Hop:
+    def hop(self, identity: str) -> Node:
         entity = self.entities[identity]
-        return Hop(entity.id, entity.name, entity.type, entity.deleted, identity in self.placeholders)
+        unseen = identity in self.placeholders
+        return Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
 
 
 class Step(NamedTuple):
@@ -58,7 +58,7 @@ class Step(NamedTuple):
     only flows are followed."""
 
     at: str
-    relation: WalkedRelation | None = None
+    relation: StoredRelation | None = None
     before: Step | None = None
     flowed: bool = False
     own_location: bool = False
@@ -119,15 +119,15 @@ def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()
                     yield Way(source, target, RelationType.CONTROL_FLOW, step)
 
 
-def _by_source(flows: Iterable[WalkedRelation]) -> dict[str, list[WalkedRelation]]:
-    by_source: dict[str, list[WalkedRelation]] = {}
+def _by_source(flows: Iterable[StoredRelation]) -> dict[str, list[StoredRelation]]:
+    by_source: dict[str, list[StoredRelation]] = {}
     for flow in flows:
         by_source.setdefault(flow.ep1.id, []).append(flow)
     return by_source
 
 
 def _reach(
-    walked: Walked, ends: Set[str], flows: dict[str, list[WalkedRelation]], source: str
+    walked: Walked, ends: Set[str], flows: dict[str, list[StoredRelation]], source: str
 ) -> dict[str, Step]:
     """Return each end that ``source`` flows to → the last step of a shortest path."""
     reached: dict[str, Step] = {}
@@ -160,7 +160,7 @@ def _reach(
     return reached
 
 
-def direct(relation: StoredRelation | WalkedRelation) -> Edge:
+def direct(relation: StoredRelation) -> Edge:
     """Return the edge for a relation that is shown without contraction."""
-    edge = Edge(relation.ep1.id, relation.ep2.id, relation.type)
-    return replace(edge, inferred=relation.inferred, incomplete=relation.incomplete, parsed=relation.parsed)
+    marks = (relation.inferred, relation.incomplete, relation.parsed)
+    return Edge(relation.ep1.id, relation.ep2.id, relation.type, (), *marks)

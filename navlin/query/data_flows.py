@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from navlin.model.keys import RelationType
-from navlin.query.answer import Edge, Hop, Lineage, Node
+from navlin.query.answer import Edge, Lineage, Node
 from navlin.query.statement_names import PART, STATEMENT, named_hop
 
 FLOWS: Final = frozenset({RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value})
@@ -24,7 +24,7 @@ def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
     for node in lineage.nodes:
         if node.type in hidden and node.id != lineage.start:
             _pass_through(node, edges)
-    statements = {each.id: _statement(each) for each in nodes.values() if each.type == PART}
+    statements = {each.id: _of_statement(each) for each in nodes.values() if each.type == PART}
     drawn = _merged(_renamed(edge, statements) for edge in edges.values())
     ends = {end for edge in drawn for end in (edge.source, edge.target)}
     kept = {
@@ -36,7 +36,7 @@ def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
     return replace(lineage, nodes=tuple(kept.values()), edges=drawn)
 
 
-def statements_of(steps: Iterable[Hop], named: Mapping[str, tuple[str, str]]) -> tuple[Hop, ...]:
+def statements_of(steps: Iterable[Node], named: Mapping[str, tuple[str, str]]) -> tuple[Node, ...]:
     """Return a path with the display names of its statements. Each sub-operation is replaced by its statement, and no
     statement occurs twice."""
     return _once(map(_of_statement, (named_hop(step, named) for step in steps)))
@@ -55,11 +55,11 @@ def _pass_through(node: Node, edges: dict[tuple[str, str, str], Edge]) -> None:
         del edges[_key(edge)]
     for one in into:
         for other in out:
-            joined = _joined(one, _hop(node), other)
+            joined = _joined(one, _of_statement(node), other)
             edges[_key(joined)] = _better(edges.get(_key(joined)), joined)
 
 
-def _joined(one: Edge, hop: Hop, other: Edge) -> Edge:
+def _joined(one: Edge, hop: Node, other: Edge) -> Edge:
     steers = RelationType.CONTROL_FLOW in (one.type, other.type)
     return Edge(
         one.source,
@@ -109,23 +109,12 @@ def _through_statements(edge: Edge) -> Edge:
     return replace(edge, via=_once(map(_of_statement, edge.via))) if edge.via else edge
 
 
-def _of_statement(hop: Hop) -> Hop:
-    if hop.type != PART or not hop.parent:
-        return hop
-    return replace(hop, id=hop.parent, name=hop.label or hop.name, type=STATEMENT, parent="")
-
-
-def _once(hops: Iterable[Hop]) -> tuple[Hop, ...]:
-    return tuple({hop.id: hop for hop in hops}.values())
-
-
-def _hop(node: Node) -> Hop:
-    return _of_statement(
-        Hop(node.id, node.name, node.type, node.deleted, node.placeholder, node.label, node.parent)
-    )
-
-
-def _statement(part: Node) -> Node:
-    if not part.parent:
+def _of_statement(part: Node) -> Node:
+    """Return the statement of a sub-operation, if it is known; otherwise, and for any other node, the node itself."""
+    if part.type != PART or not part.parent:
         return part
     return replace(part, id=part.parent, name=part.title, type=STATEMENT, parent="")
+
+
+def _once(hops: Iterable[Node]) -> tuple[Node, ...]:
+    return tuple({hop.id: hop for hop in hops}.values())

@@ -27,7 +27,7 @@ from navlin.index.solr.solr import Solr
 from navlin.index.solr.solr_query import phrase
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
-from navlin.query.answer import Cut, Hop, Node
+from navlin.query.answer import Cut, Node
 from navlin.query.data_flows import STATEMENTS, statements_of
 from navlin.query.reach import MARKS, Reach, Stops, ids_of, reach, steps_of
 from navlin.query.scanner import QueryError
@@ -90,12 +90,7 @@ class Word:
     def borne_by(self, entity: StoredEntity) -> bool:
         """Whether a user wrote the word on this entity. This must be checked, because a search for a tag also finds
         longer tags that contain it."""
-        return not self.is_tag or self.text.casefold() in _texts(entity.words.get("tags"))
-
-
-def _texts(value: Any) -> set[str]:
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return {str(each).casefold() for each in values}
+        return not self.is_tag or self.text.casefold() in map(str.casefold, entity.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +105,7 @@ class Inherited:
     node: Node
     owner: str
     origin: StoredEntity
-    steps: tuple[Hop, ...]
+    steps: tuple[Node, ...]
     decision: bool
     inferred: bool
     parsed: bool
@@ -118,7 +113,7 @@ class Inherited:
     since_ms: int
 
     @property
-    def between(self) -> tuple[Hop, ...]:
+    def between(self) -> tuple[Node, ...]:
         """The path without its ends."""
         return self.steps[1:-1]
 

@@ -24,7 +24,6 @@ from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.relation import End, Side, StoredRelation
-from navlin.index.graph.walked_relation import WalkedRelation
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
@@ -127,7 +126,7 @@ class _Walk:
     without_output: set[str] = field(default_factory=set)
     """Operations that are not shown because they made nothing."""
     cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
-    unlinked: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
+    unlinked: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
     ground: set[str] = field(default_factory=set)
     """Ids at which the walk was stopped and that the reader did not request."""
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
@@ -233,7 +232,7 @@ class _Walk:
         if count > RUN_FOR_DRAWN:
             self.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
 
-    def _show_logical(self, relation: StoredRelation | WalkedRelation) -> None:
+    def _show_logical(self, relation: StoredRelation) -> None:
         if self._shown(relation.ep1.id) and not self._stopped(relation.ep1.id):
             self._start_at(relation.ep1.id)
             self.extra.append(direct(relation))
@@ -322,7 +321,7 @@ class _Walk:
                 arrivals.update((table, None) for table in aliases if not self._shown(table))
         return self._arrive(side, arrivals, own_locations)
 
-    def _followed(self, flows: Iterable[WalkedRelation]) -> list[WalkedRelation]:
+    def _followed(self, flows: Iterable[StoredRelation]) -> list[StoredRelation]:
         followed = []
         for relation in flows:
             if relation.unlinked and not self.options.unlinked:
@@ -331,7 +330,7 @@ class _Walk:
                 followed.append(relation)
         return followed
 
-    def _meet(self, flows: Iterable[WalkedRelation], direction: Direction) -> None:
+    def _meet(self, flows: Iterable[StoredRelation], direction: Direction) -> None:
         """Load the entities at the far ends of flows. For hidden operations, the data in the relation are enough."""
         ends: dict[str, None] = {}
         side, entities = direction.far, self.entities
@@ -416,7 +415,7 @@ class _Walk:
             if self._known(relation.ep2):
                 self._add_location(relation)
 
-    def _add_location(self, relation: WalkedRelation) -> None:
+    def _add_location(self, relation: StoredRelation) -> None:
         if not (self._stopped(relation.ep1.id) or self._stopped(relation.ep2.id)):
             self.walked.add_alias(relation)
         if relation.ep2.id not in self.walked.starts and self._shown(relation.ep1.id):
@@ -473,12 +472,12 @@ class _Walk:
 
     # -- Flows -----------------------------------------------------------------------------------------------------
 
-    def _read_flows(self, ids: Iterable[str], direction: Direction) -> list[WalkedRelation]:
+    def _read_flows(self, ids: Iterable[str], direction: Direction) -> list[StoredRelation]:
         found = self.reader.flows(ids, direction)
         self._cut(found.cut)
         return found.relations
 
-    def _flows(self, ids: list[str], direction: Direction) -> list[WalkedRelation]:
+    def _flows(self, ids: list[str], direction: Direction) -> list[StoredRelation]:
         flows = self._read_flows(ids, direction)
         columns = [self.entities[each] for each in ids if self.entities[each].type == "FIELD"]
         if not columns:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import end_of
-from navlin.index.graph.relation import End
-from navlin.index.graph.walked_relation import WalkedRelation
+from navlin.index.graph.relation import End, StoredRelation
 from navlin.model.identity import identify
 from navlin.model.keys import surely_of_table
 from navlin.model.tree import upward
@@ -28,7 +27,7 @@ class Located(NamedTuple):
     partition at which the walk began. ``ends`` are ends of flows through partitions. ``cut`` are the ids that have more
     relations than were read, each with the direction. ``looked_up`` are paths whose tables are now known."""
 
-    relations: Sequence[WalkedRelation] = ()
+    relations: Sequence[StoredRelation] = ()
     entities: Mapping[str, StoredEntity] = {}
     ends: Sequence[End] = ()
     cut: Sequence[tuple[str, Direction]] = ()

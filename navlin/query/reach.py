@@ -17,7 +17,7 @@ from navlin.index.people.inheritance import with_property
 from navlin.index.schema.fields import NOT_INHERITED
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.answer import Direction, Edge, Hop, Lineage, Node
+from navlin.query.answer import Direction, Edge, Lineage, Node
 from navlin.query.lineage import lineage_and_ground
 from navlin.query.options import Options
 
@@ -91,7 +91,7 @@ def ids_of(edge: Edge) -> Iterator[str]:
     yield edge.target
 
 
-def steps_of(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[Hop]:
+def steps_of(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[Node]:
     """Yield the steps of a path: its ends and the hops between."""
     for edge in way:
         yield _step(nodes[edge.source])
@@ -100,8 +100,8 @@ def steps_of(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[Hop]:
         yield _step(nodes[edge.target])
 
 
-def _step(node: Node) -> Hop:
-    return Hop(node.id, node.name, node.type, node.deleted, node.placeholder)
+def _step(node: Node) -> Node:
+    return replace(node, parent="", label="")
 
 
 def _ways(walked: Lineage, start: str) -> dict[str, Way]:

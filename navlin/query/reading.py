@@ -12,8 +12,7 @@ from navlin.index.graph.entity import NODE, PATH_TYPES, TABLE_TYPES, StoredEntit
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.neighbours import Wanted
-from navlin.index.graph.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side
-from navlin.index.graph.walked_relation import WalkedRelation
+from navlin.index.graph.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side, StoredRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
 from navlin.query.options import PASSED_TYPES, Options
@@ -29,7 +28,7 @@ _LIVE: Final = EntityFilter(deleted=False)
 class Relations(NamedTuple):
     """Relations, and (id, direction) for each id that has more relations than were read."""
 
-    relations: list[WalkedRelation]
+    relations: list[StoredRelation]
     cut: Sequence[tuple[str, Direction]] = ()
 
 
@@ -38,7 +37,7 @@ class _Read:
     """Relations of certain types at one side: id at that side → relations. ``cut`` are the ids that have more relations
     than were read."""
 
-    relations: dict[str, Sequence[WalkedRelation]] = field(default_factory=dict)
+    relations: dict[str, Sequence[StoredRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
 
 
@@ -64,7 +63,7 @@ class Reader:
         relations = [relation for each in wanted for relation in read.relations[each]]
         return Relations(relations, [(each, direction) for each in sorted(read.cut.intersection(wanted))])
 
-    def all_flows(self, ids: Mapping[Direction, Iterable[str]]) -> list[WalkedRelation]:
+    def all_flows(self, ids: Mapping[Direction, Iterable[str]]) -> list[StoredRelation]:
         """Return the flows from the ids of each direction, without remembering them; unlinked ones only if the walk
         includes them."""
         sought = [self._flows_from(list(dict.fromkeys(each)), direction) for direction, each in ids.items()]
@@ -209,7 +208,7 @@ class Reader:
             read.cut.update(relations.cut)
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
 
-    def _followed(self, read: _Read, ids: Iterable[str]) -> list[WalkedRelation]:
+    def _followed(self, read: _Read, ids: Iterable[str]) -> list[StoredRelation]:
         """Return the relations of these ids, in the order of the index. Unlinked ones are left out unless the walk
         includes them."""
         groups = [found for each in ids if (found := read.relations[each])]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.relation import StoredRelation
 from navlin.index.people.managed_properties import managed_field
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.search.print_query import printed
@@ -63,6 +65,16 @@ class SearchAnswer:
     folded: Mapping[str, int] | None = field(default_factory=dict)
     """Type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
     are not counted because there are too many other matches."""
+
+    @property
+    def entities(self) -> tuple[StoredEntity, ...]:
+        """The results of a search in ``nav_elements``."""
+        return tuple(map(StoredEntity.of, self.documents))
+
+    @property
+    def relations(self) -> tuple[StoredRelation, ...]:
+        """The results of a search in ``nav_relation``."""
+        return tuple(map(StoredRelation.of, self.documents))
 
     @property
     def truncated(self) -> bool:
@@ -182,13 +194,11 @@ def search_pages(
         yield from pages(solr, chosen, question, limit, mark)
 
 
-def every_page(
-    solr: Solr, parsed: Parsed, core: str, filters: Sequence[str]
-) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield all matches page by page, in the order of the ids. Raises the same errors as `search`."""
-    yield from each_page(
-        solr, parsed, core, SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
-    )
+def every_entity(solr: Solr, parsed: Parsed, filters: Sequence[str]) -> Iterator[StoredEntity]:
+    """Yield all entities that match, in the order of the ids. Raises the same errors as `search`."""
+    question = SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
+    for page in each_page(solr, parsed, ELEMENTS, question):
+        yield from map(StoredEntity.of, page)
 
 
 def each_page(

@@ -10,7 +10,7 @@ from typing import Any, Final
 from navlin.index.graph.entity import EXECUTION_LISTED, LAST_RUN, WHOLE, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.relation import Side, StoredRelation
+from navlin.index.graph.relation import End, Side, StoredRelation
 from navlin.index.schema.fields import Owner, owner_of, solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
@@ -43,30 +43,24 @@ class FieldGroups:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The other end of a relation."""
+    """A relation and its other end."""
 
-    id: str
-    name: str
-    type: str
-    deleted: bool = False
-    """Whether the relation is flagged deleted."""
-    unlinked: bool = False
-    reason: str = ""
-    since: str = ""
+    relation: StoredRelation
+    end: End
     title: str = ""
-    """Display name."""
+    """Display name of the end."""
 
     def to_json(self) -> dict[str, Any]:
         """JSON keys: id, name, label (the name for people), type, deleted, unlinked, reason, since."""
         return {
-            "id": self.id,
-            "name": self.name,
+            "id": self.end.id,
+            "name": self.end.name,
             "label": self.title,
-            "type": self.type,
-            "deleted": self.deleted,
-            "unlinked": self.unlinked,
-            "reason": self.reason or None,
-            "since": self.since or None,
+            "type": self.end.type,
+            "deleted": self.relation.deleted,
+            "unlinked": self.relation.unlinked,
+            "reason": self.relation.unlinked_reason or None,
+            "since": self.relation.unlinked_since or None,
         }
 
 
@@ -84,7 +78,7 @@ class RelationGroup:
     @property
     def of_parts(self) -> bool:
         """Whether the group leads to sub-operations; people are shown the flows through these instead."""
-        return any(each.type == PART for each in self.listed)
+        return any(each.end.type == PART for each in self.listed)
 
     def to_json(self) -> dict[str, Any]:
         """JSON keys: type, direction (in or out), count, deleted, listed."""
@@ -106,14 +100,13 @@ class Executions:
     operations: int
     last: str
     last_principal: str
-    listed: tuple[Mapping[str, Any], ...]
+    listed: tuple[StoredEntity, ...]
     statements: Mapping[str, str] = field(default_factory=dict)
     """Id of a listed execution → id of its statement or, in `Shown`, the statement's display name."""
 
-    def title(self, run: Mapping[str, Any]) -> str:
+    def title(self, run: StoredEntity) -> str:
         """Return the display name of a listed execution, which is its statement's name."""
-        own = str(run.get("originalName", run["identity"]))
-        return self.statements.get(run["identity"], own)
+        return self.statements.get(run.id, run.own_name or run.id)
 
     def to_json(self) -> dict[str, Any]:
         """JSON keys: count, operations, last, lastPrincipal, listed (documents of executions, each with label, the name
@@ -123,7 +116,7 @@ class Executions:
             "operations": self.operations,
             "last": self.last or None,
             "lastPrincipal": self.last_principal or None,
-            "listed": [{**execution, "label": self.title(execution)} for execution in self.listed],
+            "listed": [{**run.as_indexed, "label": self.title(run)} for run in self.listed],
         }
 
 
@@ -138,8 +131,8 @@ class Shown:
     relations: tuple[RelationGroup, ...]
     executions: Executions
     unlinked_count: int
-    unlinked: tuple[tuple[str, Related], ...]
-    """The first unlinked relations: (type, the other end with the reason)."""
+    unlinked: tuple[Related, ...]
+    """The first unlinked relations."""
     inherited: tuple[Inherited, ...] = ()
     """Tags that the entity inherits, with the paths."""
     flows: tuple[Flow, ...] = ()
@@ -173,7 +166,7 @@ class Shown:
             "executions": self.executions.to_json(),
             "unlinked": {
                 "count": self.unlinked_count,
-                "listed": [{"relation": kind, **related.to_json()} for kind, related in self.unlinked],
+                "listed": [{"relation": each.relation.type, **each.to_json()} for each in self.unlinked],
             },
         }
 
@@ -185,10 +178,11 @@ def show(solr: Solr, entity: str) -> Shown:
     if shown is None:
         raise LookupError(f"nothing in the index has the id {entity}")
     unlinked, count = graph.unlinked_relations(entity, LISTED)
-    waiting = [(each.type, _related(each, 2 if entity == each.ep1.id else 1)) for each in unlinked]
+    waiting = [Related(each, each.ep2 if entity == each.ep1.id else each.ep1) for each in unlinked]
     groups = tuple(_relations(graph, entity))
     executions = _executions(graph, shown)
-    ends = {each.id: each.type for each in (*_listed(groups), *(each for _, each in waiting))}
+    related = [*(each for group in groups for each in group.listed), *waiting]
+    ends = {each.end.id: each.end.type for each in related}
     ends |= dict.fromkeys(executions.statements.values(), STATEMENT)
     statements = {
         each: kind for each, kind in {**ends, entity: shown.type}.items() if kind in NAMED_BY_STATEMENT
@@ -201,7 +195,7 @@ def show(solr: Solr, entity: str) -> Shown:
         tuple(replace(group, listed=_titled(group.listed, names)) for group in groups),
         replace(executions, statements=_named(executions.statements, names)),
         count,
-        tuple((kind, _titled([each], names)[0]) for kind, each in waiting),
+        _titled(waiting, names),
         inherited_by(solr, shown),
         tuple(column_flows(solr, entity)) if shown.type == "FIELD" else (),
     )
@@ -211,12 +205,8 @@ def _named(statements: Mapping[str, str], names: Mapping[str, str]) -> dict[str,
     return {run: names[of] for run, of in statements.items() if of in names}
 
 
-def _listed(groups: Iterable[RelationGroup]) -> Iterable[Related]:
-    return (each for group in groups for each in group.listed)
-
-
 def _titled(related: Iterable[Related], names: Mapping[str, str]) -> tuple[Related, ...]:
-    return tuple(replace(each, title=names.get(each.id, each.name)) for each in related)
+    return tuple(replace(each, title=names.get(each.end.id, each.end.name)) for each in related)
 
 
 def group_fields(document: Mapping[str, Any]) -> FieldGroups:
@@ -247,21 +237,8 @@ def _relations(graph: Graph, entity: str) -> Iterable[RelationGroup]:
                 near == 2,
                 live.get(kind, 0) - again[False],
                 deleted.get(kind, 0) - again[True],
-                tuple(_related(each, far) for each in reversed(listed.values())),
+                tuple(Related(each, each.end(far)) for each in reversed(listed.values())),
             )
-
-
-def _related(relation: StoredRelation, side: Side) -> Related:
-    end = relation.end(side)
-    return Related(
-        end.id,
-        end.name,
-        end.type,
-        relation.deleted,
-        relation.unlinked,
-        relation.unlinked_reason,
-        relation.unlinked_since,
-    )
 
 
 # -- Executions ------------------------------------------------------------------------------------------------------------
@@ -294,6 +271,6 @@ def _executions(graph: Graph, entity: StoredEntity) -> Executions:
         len(operations),
         solr_date(last_ms) if last_ms else "",
         principal,
-        tuple(execution.as_indexed for execution in listed),
+        tuple(listed),
         {run.ep2.id: run.ep1.id for run in runs if run.ep2.id in found},
     )

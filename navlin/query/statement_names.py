@@ -16,7 +16,7 @@ from navlin.index.graph.entity import CHANGING
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.neighbours import Wanted
 from navlin.model.keys import RelationType
-from navlin.query.answer import Hop, Lineage, Node
+from navlin.query.answer import Lineage, Node
 
 OWN_CHARS: Final = 80
 WRITES_NAMED: Final = 3
@@ -107,7 +107,7 @@ def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
     """Return the lineage with display names on the statements that it shows or passes through, and on their
     sub-operations and executions."""
-    shown: list[Node | Hop] = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
+    shown = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
     kinds = {each.id: each.type for each in shown if each.type in NAMED_BY_STATEMENT and not each.placeholder}
     own = {each.id: each.name for each in shown if each.type == STATEMENT and each.name != each.id}
     named = names_of_statements(graph, kinds, own)
@@ -134,7 +134,7 @@ def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
     return replace(node, label=f"{name} · {node.name}" if node.type == EXECUTION else name)
 
 
-def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
+def named_hop(hop: Node, named: Mapping[str, tuple[str, str]]) -> Node:
     """Return the hop with the display name of its statement; ``named`` is as returned by `names_of_statements`."""
     if hop.id not in named:
         return hop

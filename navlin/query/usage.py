@@ -131,7 +131,7 @@ def usage(solr: Solr, entity: StoredEntity, now_ms: int, *, days: int, limit: in
             len(ran),
             min(each.started_ms for each in ran),
             max(each.started_ms for each in ran),
-            str(ran[0].as_indexed.get("engineType", "")),
+            ran[0].engine,
         )
         for (user, operation), ran in by.items()
         if operation in operations

@@ -8,7 +8,7 @@ from typing import Final
 from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import end_of
-from navlin.index.graph.walked_relation import WalkedRelation
+from navlin.index.graph.relation import StoredRelation
 from navlin.query.answer import Direction
 from navlin.query.contract import Walked
 from navlin.query.reading import Reader, Relations
@@ -36,7 +36,7 @@ def whole_table_flows(
     outputs = reader.flows(with_parts, Direction.DOWNSTREAM)
     incomplete = {relation.ep1.id for relation in outputs.relations if relation.incomplete}
     stated = _parts_at(reader, columns, direction) if incomplete else set()
-    whole: list[WalkedRelation] = []
+    whole: list[StoredRelation] = []
     for relation, end in zip(flows.relations, far, strict=True):
         touched = of_table[relation.end(direction.near).id]
         if end.type in TABLE_TYPES and relation.incomplete:
@@ -51,8 +51,8 @@ def whole_table_flows(
 
 
 def _past_known_columns(
-    reader: Reader, flow: WalkedRelation, columns: Sequence[StoredEntity], direction: Direction
-) -> Iterator[WalkedRelation]:
+    reader: Reader, flow: StoredRelation, columns: Sequence[StoredEntity], direction: Direction
+) -> Iterator[StoredRelation]:
     """Expand a flow between a table and a view into one flow for each column whose sources (or targets) are unknown.
     This is for views with partly unknown columns: the linker parsed their text, and there is no operation."""
     known = reader.flows([each.id for each in columns], direction).relations
@@ -77,6 +77,6 @@ def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direct
     return {(column, parts[part].parent_id) for column, part in pairs if part in parts}
 
 
-def _at(relation: WalkedRelation, column: StoredEntity, direction: Direction) -> WalkedRelation:
+def _at(relation: StoredRelation, column: StoredEntity, direction: Direction) -> StoredRelation:
     end = end_of(column)
     return relation._replace(ep1=end) if direction.near == 1 else relation._replace(ep2=end)

@@ -51,10 +51,11 @@ def show_view(shown: Shown) -> RenderableType:
         parts.extend((Text(), *_executions(shown.executions)))
     if shown.unlinked_count:
         parts.extend((Text(), Text(f"Unlinked relations: {shown.unlinked_count}", style="bold")))
-        for kind, related in shown.unlinked:
-            reason = f": {clean(related.reason)}" if related.reason else ""
-            since = f", since {related.since}" if related.since else ""
-            words = kind.lower().replace("_", " ")
+        for related in shown.unlinked:
+            relation = related.relation
+            reason = f": {clean(relation.unlinked_reason)}" if relation.unlinked_reason else ""
+            since = f", since {relation.unlinked_since}" if relation.unlinked_since else ""
+            words = relation.type.lower().replace("_", " ")
             parts.append(Text(f"  {words} {clean(related.title)}{reason}{since}", overflow="fold"))
     return Group(*parts)
 
@@ -82,10 +83,10 @@ def _relation_group(group: RelationGroup) -> Tree:
     tree = Tree(Text(f"{words}: {group.count}{deleted}"), guide_style="dim")
     for related in group.listed:
         text = Text(clean(related.title), overflow="fold")
-        if related.deleted:
+        if related.relation.deleted:
             text.stylize("strike")
             text.append(" (deleted)", style="not strike")
-        if related.unlinked:
+        if related.relation.unlinked:
             text.append(" (unlinked)", style="italic")
         tree.add(text)
     if (more := group.count + group.deleted - len(group.listed)) > 0:
@@ -113,7 +114,7 @@ def _executions(executions: Executions) -> Iterable[RenderableType]:
     yield Text(f"Executions: {executions.count}{last}{by}", style="bold")
     table = plain_table("Started", "Run", "By", "Status", "Of")
     for each in executions.listed:
-        name = Text(clean(str(each.get("originalName", each["identity"]))), overflow="fold")
-        row = (str(each.get("started", "")), name, clean(str(each.get("principal", ""))))
-        table.add_row(*row, clean(str(each.get("status", ""))), clean(executions.title(each)))
+        name = Text(clean(each.own_name or each.id), overflow="fold")
+        row = (str(each.as_indexed.get("started", "")), name, clean(each.principal))
+        table.add_row(*row, clean(each.status), clean(executions.title(each)))
     yield table

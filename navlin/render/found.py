@@ -9,8 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from navlin.index.graph.entity import PATH_TYPES, StoredEntity
-from navlin.index.graph.relation import StoredRelation
+from navlin.index.graph.entity import PATH_TYPES
 from navlin.index.schema.fields import RELATIONS
 from navlin.query.meant import FOLDED
 from navlin.query.search import SearchAnswer
@@ -44,8 +43,7 @@ def folded_lines(folded: Mapping[str, int] | None) -> Iterator[Text]:
 
 def _entity_table(answer: SearchAnswer) -> Table:
     table = plain_table("Type", "Name", "Source")
-    for document in answer.documents:
-        entity = StoredEntity.of(document)
+    for entity in answer.entities:
         name = name_text(entity)
         if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
             # Entities of other types often have no unique name, so show the id as well.
@@ -56,8 +54,7 @@ def _entity_table(answer: SearchAnswer) -> Table:
 
 def _relation_table(answer: SearchAnswer) -> Table:
     table = plain_table("Type", "From", "To", "")
-    for document in answer.documents:
-        relation = StoredRelation.of(document)
+    for relation in answer.relations:
         states = [state for state in _STATES if getattr(relation, state)]
         ends = [Text(clean(end.name), overflow="fold") for end in (relation.ep1, relation.ep2)]
         table.add_row(relation.type, *ends, ", ".join(states))

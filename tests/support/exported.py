@@ -13,24 +13,27 @@ from navlin.export.values import (
     ColumnName,
     Dataset,
     DatasetName,
-    Details,
     End,
     Execution,
-    ExecutionDetails,
     Flow,
     Item,
-    KnownSource,
-    LastRun,
     Operation,
-    PartDetails,
-    Removed,
     Run,
     RunName,
-    StatementDetails,
     Unlinked,
+)
+from navlin.index.graph.details import (
+    ColumnDetails,
+    Details,
+    ExecutionDetails,
+    PartDetails,
+    StatementDetails,
+    Storage,
     Words,
 )
-from navlin.index.graph.details import ColumnDetails, Storage
+from navlin.index.graph.entity import LastRun
+from navlin.index.graph.sources import KnownSource
+from navlin.index.journal.removals import Removed
 from navlin.model.identity import identify
 
 METASTORE = KnownSource(

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from navlin.export.sqlflow import SqlFlowOptions, xml_records
 from navlin.export.sqlflow.xml import FOOT, HEAD, xml_element
-from navlin.export.values import Details, Item
+from navlin.export.values import Item
+from navlin.index.graph.details import Details
 from tests.support.exported import (
     LOCAL,
     bucket,

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from navlin.index.graph.relation import StoredRelation
-
 SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "DATA_FLOW": ("sources", "targets"),
     "CONTROL_FLOW": ("sources", "targets"),
@@ -22,8 +20,7 @@ _ONE: Final = frozenset({"parent", "template", "logical"})
 
 def relation_json(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON of a relation, from its fields in the index."""
-    relations = list(StoredRelation.each_of(document))
-    sources, targets = ([each.end(side).id for each in relations] for side in (1, 2))
+    sources, targets = (document.get(f"endpoint{side}Ids", ()) for side in (1, 2))
     return {
         "identity": document["identity"],
         "type": document.get("type"),

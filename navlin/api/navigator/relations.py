@@ -20,7 +20,7 @@ def _one(asked: Asked) -> dict[str, Any]:
     relation = Graph(asked.solr).relations_now([identity], WHOLE).get(identity)
     if relation is None:
         raise Problem(404, f"there is no relation {identity}")
-    return relation_json(relation.document)
+    return relation_json(relation.as_presented)
 
 
 LIST = list_endpoint("relations", RELATIONS, lambda solr: relation_json)

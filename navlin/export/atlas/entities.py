@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.export.values import Words
+from navlin.index.graph.details import Words
 
 LABEL_CHARS: Final = 50
 CUSTOM_KEY_CHARS: Final = 50

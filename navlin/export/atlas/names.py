@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from navlin.export.values import DatasetName, End, KnownSource, Operation
+from navlin.export.values import DatasetName, End, Operation
+from navlin.index.graph.sources import KnownSource
 from navlin.model.source import HDFS, S3
 
 OUTPUT_NAMED: Final = frozenset(

@@ -20,16 +20,8 @@ from navlin.export.atlas.entities import (
     worded,
 )
 from navlin.export.atlas.names import Namespace
-from navlin.export.values import (
-    ColumnLineage,
-    ColumnName,
-    End,
-    Execution,
-    ExecutionDetails,
-    Flow,
-    Operation,
-    Run,
-)
+from navlin.export.values import ColumnLineage, ColumnName, End, Execution, Flow, Operation, Run
+from navlin.index.graph.details import ExecutionDetails
 
 INPUTS: Final = "dataset_process_inputs"
 OUTPUTS: Final = "process_dataset_outputs"

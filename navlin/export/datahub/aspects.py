@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from navlin.export.datahub.names import ACTOR, Names, engine, platform_urn, tag, user
-from navlin.export.values import Column, Dataset, ExecutionDetails, Operation, Run, Words
+from navlin.export.values import Column, Dataset, Operation, Run
+from navlin.index.graph.details import ExecutionDetails, Words
 
 Aspect = dict[str, Any]
 

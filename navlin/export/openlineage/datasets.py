@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from navlin.export.openlineage.names import Naming, event, facet
-from navlin.export.values import Dataset, Renamed, Words
+from navlin.export.values import Dataset, Renamed
+from navlin.index.graph.details import Words
 
 _TYPES: Final = {
     "TABLE": "TABLE",

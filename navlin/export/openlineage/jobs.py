@@ -7,17 +7,8 @@ from typing import Any, Final
 
 from navlin.export.openlineage.datasets import tags_of
 from navlin.export.openlineage.names import Naming, event, facet, own_facet, run_id
-from navlin.export.values import (
-    ColumnName,
-    DatasetName,
-    End,
-    Execution,
-    Flow,
-    Operation,
-    PartDetails,
-    Run,
-    RunName,
-)
+from navlin.export.values import ColumnName, DatasetName, End, Execution, Flow, Operation, Run, RunName
+from navlin.index.graph.details import PartDetails
 
 _ENDED: Final = {
     "": "COMPLETE",

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from navlin.export.values import DatasetName, KnownSource, Operation
+from navlin.export.values import DatasetName, Operation
+from navlin.index.graph.sources import KnownSource
 
 PRODUCER: Final = "urn:navlin:openlineage"
 _SPEC: Final = "https://openlineage.io/spec"

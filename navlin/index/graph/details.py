@@ -1,23 +1,23 @@
-"""Typed values from the documents of entities and relations, for exports to other data models.
+"""The read models of tables, paths, columns, statements, executions and parts of statements, for pages and exports.
 
-Entities must have been read with `navlin.index.graph.entity.WHOLE`, relations with `EXPORTED`.
+The entities must have been read with `navlin.index.graph.entity.WHOLE`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.graph.entity import StoredEntity
-from navlin.index.graph.relation import TYPED, StoredRelation
-from navlin.index.schema.fields import MANAGED_PREFIXES, USER_PROPERTY, date_ms
+from navlin.index.graph.entity import StoredEntity, first_text, json_object
+from navlin.index.schema.fields import USER_PREFIXES
 
-EXPORTED: Final = f"{TYPED},tp_tableCreateTime,tp_tableType"
-"""The fields of a relation that an export needs, including those about the table at one end."""
 _WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECASE | re.DOTALL)
+_FORMAT: Final = re.compile(
+    r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,17 @@ class Words:
     properties: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     inherited_tags: tuple[str, ...] = ()
     edited: bool = False
+
+    @classmethod
+    def of(cls, entity: StoredEntity, *, edited: bool = False) -> Words:
+        written = entity.words
+        properties = {
+            key.removeprefix(prefix): _texts(value)
+            for key, value in sorted(written.items())
+            if (prefix := next((each for each in USER_PREFIXES if key.startswith(each)), ""))
+        }
+        name, description = (first_text(written.get(each)) for each in ("name", "description"))
+        return cls(name, description, entity.tags, properties, entity.inherited_tags, edited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,8 @@ class Details:
     """Details of a database, table, view or path. Times are epoch ms, 0 if unknown.
 
     ``kind`` is the metastore's tableType, ``text`` the SQL of a view; ``permissions`` are as ``ls`` prints them,
-    without the file type.
+    without the file type. ``file_format`` is the format of a table's files: Spark's provider name, else derived from the
+    names of the Hive classes; "" if unknown, and for entities other than tables.
     """
 
     owner: str = ""
@@ -72,6 +84,40 @@ class Details:
     permissions: str = ""
     size_bytes: int | None = None
     replication: int | None = None
+    file_format: str = ""
+
+    @classmethod
+    def of(cls, entity: StoredEntity) -> Details:
+        get = entity.document.get
+        return cls(
+            owner=entity.owner,
+            group=first_text(get("group")),
+            comment=entity.comment,
+            created_ms=entity.created_ms,
+            modified_ms=entity.time_ms("lastModified"),
+            accessed_ms=entity.time_ms("lastAccessed"),
+            parameters=_plain(entity.parameters),
+            kind=first_text(get("tableType")),
+            temporary=first_text(get("tp_temporary")) == "true",
+            text=entity.text,
+            storage=Storage(
+                # A path entity's ``path`` is the path itself, not a storage location.
+                "" if entity.physical else entity.path,
+                first_text(get("inputFormat")),
+                first_text(get("outputFormat")),
+                bool(get("compressed")),
+                first_text(get("serDeName")),
+                first_text(get("serDeLibName")),
+                _plain(json_object(get("serdeProps"))),
+                _texts(get("clusteredByColNames")),
+                _texts(get("sortByColNames")),
+            ),
+            partition_columns=_texts(get("partitionColNames")),
+            permissions=first_text(get("permissions")),
+            size_bytes=get("size"),
+            replication=get("replication"),
+            file_format=_file_format(entity) if entity.type == "TABLE" else "",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +127,10 @@ class ColumnDetails:
     type: str = ""
     comment: str = ""
     index: int | None = None
+
+    @classmethod
+    def of(cls, entity: StoredEntity) -> ColumnDetails:
+        return cls(first_text(entity.document.get("dataType")), entity.comment, entity.column_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +144,17 @@ class StatementDetails:
     with_clause: bool = False
     incomplete: bool = False
     incomplete_reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, entity: StoredEntity) -> StatementDetails:
+        return cls(
+            (entity.engine or entity.source_type).upper(),
+            entity.operation_type,
+            entity.text,
+            _WITH.match(entity.text) is not None,
+            entity.incomplete,
+            entity.incomplete_reasons,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +175,23 @@ class ExecutionDetails:
     error: str = ""
     execution_id: str = ""
 
+    @classmethod
+    def of(cls, entity: StoredEntity) -> ExecutionDetails:
+        get = entity.document.get
+        return cls(
+            entity.own_name,
+            entity.started_ms,
+            entity.ended_ms,
+            entity.as_of_ms,
+            entity.principal,
+            entity.status,
+            first_text(get("tp_queryId")),
+            entity.application,
+            first_text(get("tp_computeEngine")),
+            first_text(get("tp_errorMessage")),
+            first_text(get("tp_executionId")),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PartDetails:
@@ -128,113 +206,26 @@ class PartDetails:
     incomplete: bool = False
     inferred: bool = False
 
-
-def words(entity: StoredEntity) -> Words:
-    """Return the user metadata of an entity."""
-    written = entity.words
-    properties = {
-        key.removeprefix(prefix): _texts(value)
-        for key, value in sorted(written.items())
-        if (prefix := next((each for each in (USER_PROPERTY, *MANAGED_PREFIXES) if key.startswith(each)), ""))
-    }
-    name, description = (_text(written.get(each)) for each in ("name", "description"))
-    return Words(name, description, entity.tags, properties, entity.inherited_tags)
-
-
-def details(entity: StoredEntity) -> Details:
-    """Return the details of a database, table, view, path or other dataset."""
-    get = entity.document.get
-    return Details(
-        owner=entity.owner,
-        group=_text(get("group")),
-        comment=_text(get("originalDescription")),
-        created_ms=_ms(entity, "created"),
-        modified_ms=_ms(entity, "lastModified"),
-        accessed_ms=_ms(entity, "lastAccessed"),
-        parameters=_mapping(get("params")),
-        kind=_text(get("tableType")),
-        temporary=_text(get("tp_temporary")) == "true",
-        text=entity.text,
-        storage=Storage(
-            # A path entity's ``path`` is the path itself, not a storage location.
-            "" if entity.physical else entity.path,
-            _text(get("inputFormat")),
-            _text(get("outputFormat")),
-            bool(get("compressed")),
-            _text(get("serDeName")),
-            _text(get("serDeLibName")),
-            _mapping(get("serdeProps")),
-            _texts(get("clusteredByColNames")),
-            _texts(get("sortByColNames")),
-        ),
-        partition_columns=_texts(get("partitionColNames")),
-        permissions=_text(get("permissions")),
-        size_bytes=get("size"),
-        replication=get("replication"),
-    )
+    @classmethod
+    def of(cls, entity: StoredEntity) -> PartDetails:
+        get = entity.document.get
+        return cls(
+            first_text(get("tp_edgeType")),
+            entity.expression,
+            first_text(get("tp_transformation")),
+            bool(get("opaque")),
+            entity.incomplete,
+            bool(get("inferred")),
+        )
 
 
-def column_details(entity: StoredEntity) -> ColumnDetails:
-    get = entity.document.get
-    return ColumnDetails(_text(get("dataType")), _text(get("originalDescription")), entity.column_index)
-
-
-def statement_details(entity: StoredEntity) -> StatementDetails:
-    get = entity.document.get
-    engine = _text(get("engineType")) or entity.source_type
-    return StatementDetails(
-        engine.upper(),
-        _text(get("operationType")),
-        entity.text,
-        _WITH.match(entity.text) is not None,
-        entity.incomplete,
-        entity.incomplete_reasons,
-    )
-
-
-def execution_details(entity: StoredEntity) -> ExecutionDetails:
-    get = entity.document.get
-    return ExecutionDetails(
-        entity.own_name,
-        entity.started_ms,
-        _ms(entity, "ended"),
-        entity.as_of_ms,
-        entity.principal,
-        _text(get("status")),
-        _text(get("tp_queryId")),
-        _text(get("jobId")),
-        _text(get("tp_computeEngine")),
-        _text(get("tp_errorMessage")),
-        _text(get("tp_executionId")),
-    )
-
-
-def part_details(entity: StoredEntity) -> PartDetails:
-    get = entity.document.get
-    return PartDetails(
-        _text(get("tp_edgeType")),
-        _text(get("tp_expression")),
-        _text(get("tp_transformation")),
-        bool(get("opaque")),
-        entity.incomplete,
-        bool(get("inferred")),
-    )
-
-
-def table_created_ms(relation: StoredRelation) -> int:
-    """Return the creation time that the engine recorded for the table at a flow's end (epoch ms); 0 if not recorded."""
-    stated = _text(relation.document.get("tp_tableCreateTime"))
-    return int(stated) if stated.isdecimal() else 0
-
-
-def _ms(entity: StoredEntity, name: str) -> int:
-    value = entity.document.get(name)
-    return date_ms(value) if value else 0
-
-
-def _text(value: Any) -> str:
-    first = next(iter(value), "") if isinstance(value, list | tuple) else value
-    return "" if first is None else str(first)
+def _file_format(table: StoredEntity) -> str:
+    get = table.document.get
+    provider = table.parameters.get("spark.sql.sources.provider") or get("fileFormat")
+    if provider:
+        return str(provider).lower()
+    found = _FORMAT.search(f"{get('serDeLibName', '')} {get('inputFormat', '')}")
+    return found[1].lower() if found else ""
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -243,9 +234,5 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
 
 
-def _mapping(value: Any) -> dict[str, str]:
-    try:
-        read = json.loads(value or "{}")
-    except ValueError:  # the JSON was cut at the index's limit for texts
-        return {}
-    return {str(key): str(each) for key, each in read.items()} if isinstance(read, dict) else {}
+def _plain(values: Mapping[str, Any]) -> dict[str, str]:
+    return {str(key): str(each) for key, each in values.items()}

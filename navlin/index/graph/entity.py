@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from navlin.index.schema.fields import (
     ELEMENTS,
     INHERITED_TAG,
+    SOURCE_WORDS,
     USER_FIELDS,
     USER_PREFIXES,
     date_ms,
@@ -33,10 +33,6 @@ REPORTED: Final = "openlineage_execution"
 
 CONDITIONS: Final = ("tp_filters", "tp_joins", "tp_groupedBy", "tp_formatsRead", "tp_formatsWritten")
 """The fields with the conditions and file formats from a job's plan."""
-_FORMAT: Final = re.compile(
-    r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
-    re.IGNORECASE,
-)
 
 # -- Field lists ---------------------------------------------------------------------------------------------------------
 
@@ -60,6 +56,8 @@ STATEMENT: Final = (
     f"{LAST_RUN},{','.join(CONDITIONS)},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
 )
 TABLE_AGE: Final = f"{_CORE},owner,created,firstSeen,recreated,tableType"
+FLOW_END: Final = f"{TABLE_AGE},tp_temporary"
+"""The fields of a dataset that an export needs at the end of a flow."""
 WORDS: Final = f"{_CORE},firstSeen,{_USER}"
 CHANGING: Final = f"{_CORE},operationType,outputs"
 LAST_EXECUTION: Final = "identity,started,principal"
@@ -163,6 +161,11 @@ class StoredEntity:
         return str(self.document.get("owner", ""))
 
     @property
+    def comment(self) -> str:
+        """The description of a table, column or database, according to the entity's source."""
+        return first_text(self.document.get("originalDescription"))
+
+    @property
     def born_ms(self) -> int:
         """The latest of the times at which the entity was created, recreated after a drop, or first seen (epoch ms; 0:
         unknown)."""
@@ -171,7 +174,7 @@ class StoredEntity:
     @property
     def created_ms(self) -> int:
         """Creation time according to the entity's source, epoch ms; 0 if unknown."""
-        return self._date_ms("created")
+        return self.time_ms("created")
 
     @property
     def recreated_ms(self) -> tuple[int, ...]:
@@ -196,6 +199,11 @@ class StoredEntity:
         return {name: value for name, value in self.document.items() if is_user_field(name)}
 
     @property
+    def of_source(self) -> frozenset[str]:
+        """The names of the user fields whose values came from the entity's source."""
+        return frozenset(self.document.get(SOURCE_WORDS, ()))
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """The tags from users or from the entity's source."""
         return tuple(map(str, self.document.get("tags", ())))
@@ -208,7 +216,7 @@ class StoredEntity:
     @property
     def first_seen_ms(self) -> int:
         """Time at which the entity first appeared in the index, epoch ms; 0 if unknown."""
-        return self._date_ms("firstSeen")
+        return self.time_ms("firstSeen")
 
     @property
     def described(self) -> bool:
@@ -235,12 +243,12 @@ class StoredEntity:
     @property
     def started_ms(self) -> int:
         """Start time of an execution (epoch ms; 0 if unknown)."""
-        return self._date_ms("started")
+        return self.time_ms("started")
 
     @property
     def ended_ms(self) -> int:
         """End time of an execution (epoch ms; 0 if unknown)."""
-        return self._date_ms("ended")
+        return self.time_ms("ended")
 
     @property
     def application(self) -> str:
@@ -248,22 +256,14 @@ class StoredEntity:
         return str(self.document.get("jobId", ""))
 
     @property
+    def engine(self) -> str:
+        """The engine of a statement or execution, as its source states it; "" if the source states none."""
+        return str(self.document.get("engineType", ""))
+
+    @property
     def operation_type(self) -> str:
         """The type of a statement or job, as its engine names it."""
         return str(self.document.get("operationType", ""))
-
-    @property
-    def file_format(self) -> str:
-        """The format of a table's files: Spark's provider name, else derived from the names of the Hive classes; "" if
-        unknown, and for entities other than tables."""
-        if self.type != "TABLE":
-            return ""
-        provider = self.parameters.get("spark.sql.sources.provider") or self.document.get("fileFormat")
-        if provider:
-            return str(provider).lower()
-        classes = f"{self.document.get('serDeLibName', '')} {self.document.get('inputFormat', '')}"
-        found = _FORMAT.search(classes)
-        return found[1].lower() if found else ""
 
     @property
     def conditions(self) -> Mapping[str, tuple[str, ...]]:
@@ -285,7 +285,7 @@ class StoredEntity:
     @property
     def executed_ms(self) -> int:
         """End time of an execution; else its start time; else the time of its record."""
-        return self._date_ms("ended") or self._date_ms("started") or self.as_of_ms
+        return self.time_ms("ended") or self.time_ms("started") or self.as_of_ms
 
     @property
     def principal(self) -> str:
@@ -293,11 +293,16 @@ class StoredEntity:
         return str(self.document.get("principal", ""))
 
     @property
+    def status(self) -> str:
+        """The status of an execution, as its engine names it."""
+        return str(self.document.get("status", ""))
+
+    @property
     def last_run(self) -> LastRun:
         """The summary that purge left on an operation."""
         get = self.document.get
         return LastRun(
-            int(get("purgedExecutions", 0)), self._date_ms("lastExecuted"), str(get("lastPrincipal", ""))
+            int(get("purgedExecutions", 0)), self.time_ms("lastExecuted"), str(get("lastPrincipal", ""))
         )
 
     def with_last_run(self, last: LastRun, run_id: str) -> StoredEntity | None:
@@ -326,8 +331,8 @@ class StoredEntity:
     @property
     def last_read(self) -> LastRead:
         """The summary that purge left on a table or path."""
-        below_ms = self._date_ms("lastReadBelow")
-        return LastRead(self._date_ms("lastRead"), str(self.document.get("lastReadBy", "")), below_ms)
+        below_ms = self.time_ms("lastReadBelow")
+        return LastRead(self.time_ms("lastRead"), str(self.document.get("lastReadBy", "")), below_ms)
 
     def with_last_read(self, read: LastRead) -> StoredEntity | None:
         """Return a copy of the table or path with the later of this read and the recorded one; None if nothing
@@ -353,16 +358,12 @@ class StoredEntity:
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters of a table or view; empty if their JSON was cut at the index's limit for texts."""
-        try:
-            parameters = json.loads(self.document.get("params") or "{}")
-        except ValueError:
-            return {}
-        return parameters if isinstance(parameters, dict) else {}
+        return json_object(self.document.get("params"))
 
     @property
     def expression(self) -> str:
         """The expression that a sub-operation computes, as the engine reports it."""
-        return str(next(iter(self.document.get("tp_expression", ())), ""))
+        return first_text(self.document.get("tp_expression"))
 
     @property
     def unparsed_reason(self) -> str:
@@ -386,16 +387,33 @@ class StoredEntity:
     @property
     def column_index(self) -> int | None:
         """Position of a column in its table, counted from 0; None if unknown."""
-        index = str(next(iter(self.document.get("tp_columnIndex", ())), ""))
+        index = first_text(self.document.get("tp_columnIndex"))
         return int(index) if index.isdecimal() else None
 
     # -- Inside navlin.index ---------------------------------------------------------------------------------------------
 
-    def _date_ms(self, name: str) -> int:
+    def time_ms(self, name: str) -> int:
+        """Return the date in a field as epoch ms; 0 if there is none."""
         return date_ms(self.document[name]) if name in self.document else 0
 
     def _changed(self, fields: Mapping[str, Any]) -> StoredEntity:
         return replace(self, document=changed(self.document, fields))
+
+
+def first_text(value: Any) -> str:
+    """Return the value of a field, or the first of its values, as text; "" if there is none."""
+    first = next(iter(value), "") if isinstance(value, list | tuple) else value
+    return "" if first is None else str(first)
+
+
+def json_object(text: str | None) -> dict[str, Any]:
+    """Return the JSON object in a field; empty if there is none, or if the JSON was cut at the index's limit for
+    texts."""
+    try:
+        read = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def changed(document: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from navlin.index.graph.filters import RelationFilter
-from navlin.index.graph.relation import NAMED, Side
-from navlin.index.graph.walked_relation import WalkedRelation, merged
+from navlin.index.graph.relation import NAMED, Side, StoredRelation
 from navlin.index.schema.fields import RELATIONS
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
@@ -49,7 +48,7 @@ class Neighbours:
     """Relations of some ids. ``relations`` maps ids to relations, with those stated by several sources merged; ``cut``
     are the ids with more relations than were read."""
 
-    relations: Mapping[str, Sequence[WalkedRelation]]
+    relations: Mapping[str, Sequence[StoredRelation]]
     cut: frozenset[str] = frozenset()
 
 
@@ -67,18 +66,18 @@ def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> lis
 @dataclass(slots=True)
 class _Collected:
     wanted: Wanted
-    found: dict[str, dict[tuple[str, str, str], WalkedRelation]] = field(default_factory=dict)
+    found: dict[str, dict[tuple[str, str, str], StoredRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
 
     def add(self, documents: Iterator[dict[str, Any]]) -> None:
         side, fan_out = self.wanted.side, self.wanted.fan_out
         for document in documents:
-            for relation in WalkedRelation.each_of(document):
+            for relation in StoredRelation.each_of(document, keep=False):
                 key = relation.key
                 one = key[side]
                 known = self.found.setdefault(one, {})
                 if key in known:
-                    known[key] = merged(known[key], relation)
+                    known[key] = known[key].merged(relation)
                 elif len(known) < fan_out:
                     known[key] = relation
                 else:

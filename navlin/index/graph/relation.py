@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from navlin.index.graph.entity import changed
+from navlin.index.graph.entity import changed, first_text
 from navlin.index.schema.fields import date_ms, solr_date
 from navlin.index.schema.stamp import Stamp
 from navlin.model.identity import relation_id
@@ -25,8 +24,7 @@ FLOWING: Final = (
     "type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
 )
 """The fields of flows that a walk needs, with the ends but without their names. For thousands of relations, each field
-takes time; the identity alone would take a quarter of the total time. Only for `WalkedRelation`, because a
-`StoredRelation` needs the identity."""
+takes time; the identity alone would take a quarter of the total time."""
 IDENTIFIED: Final = f"identity,{FLOWING}"
 """`FLOWING`, and the identity, with which the names of the ends can be requested later."""
 WALKED: Final = f"{IDENTIFIED},endpoint1SourceId,writer,rule"
@@ -40,10 +38,14 @@ SEEN: Final = f"{NAMED},firstSeen"
 """`NAMED`, and the time at which the relation first appeared in the index."""
 END_NAMES: Final = "identity,endpoint1Name,endpoint2Name"
 """Fields needed for the names of a relation's ends."""
+EXPORTED: Final = f"{TYPED},tp_tableCreateTime,tp_tableType"
+"""The fields of a relation that an export needs, including those about the table at one end."""
 WHOLE: Final = "*"
 ENDS: Final = (
     "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
 )
+NOTHING_READ: Final[Mapping[str, Any]] = {}
+_new: Final = tuple.__new__
 
 
 class End(NamedTuple):
@@ -57,34 +59,57 @@ class End(NamedTuple):
     source_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRelation:
-    """A relation of the index. Fields that were not requested have their defaults; ``identity`` must be requested. If
-    the name of an end was not requested or is not recorded, the end's id takes its place.
+class StoredRelation(NamedTuple):
+    """A relation of the index. It is a tuple, because a walk reads and keeps many thousands of them. Fields that were not
+    requested have their defaults. If the name of an end was not requested or is not recorded, the end's id takes its
+    place.
 
     ``writer`` is the id of the source that states the relation, or the linker; ``rule`` names the linker's rule.
-    ``claims`` are the ids of those ends that another source owns. ``unlinked_since`` is a date in Solr's format.
-    ``version`` is the ``_version_`` that must be unchanged when a change is written.
     """
 
     id: str
     type: str
     ep1: End
     ep2: End
-    writer: str = ""
-    claims: tuple[str, ...] = ()
-    deleted: bool = False
     unlinked: bool = False
-    unlinked_reason: str = ""
-    unlinked_since: str = ""
     inferred: bool = False
     incomplete: bool = False
     parsed: bool = False
+    writer: str = ""
     rule: str = ""
-    tree_path: str = ""
-    version: int = 0
-    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The fields as read. Only for `navlin.index`."""
+    document: Mapping[str, Any] = NOTHING_READ
+    """The fields as read. Only for `navlin.index`. A walk's relations do not keep them, so the properties that read them
+    have their defaults."""
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The ids of those ends that another source owns."""
+        return tuple(self.document.get("claimedIds", ()))
+
+    @property
+    def deleted(self) -> bool:
+        """Whether the relation is flagged deleted."""
+        return bool(self.document.get("deleted"))
+
+    @property
+    def unlinked_reason(self) -> str:
+        """The reason why the relation is unlinked; "" if the linker has stated none."""
+        return str(self.document.get("unlinkedReason", ""))
+
+    @property
+    def unlinked_since(self) -> str:
+        """The date in Solr's format since which the relation is unlinked; "" if the linker has stated none."""
+        return str(self.document.get("unlinkedSince", ""))
+
+    @property
+    def tree_path(self) -> str:
+        """The relation's place in the tree of the source that states it."""
+        return str(self.document.get("treePath", ""))
+
+    @property
+    def version(self) -> int:
+        """The ``_version_`` that must be unchanged when a change is written."""
+        return int(self.document.get("_version_", 0))
 
     @property
     def as_of_ms(self) -> int:
@@ -96,41 +121,60 @@ class StoredRelation:
         """Time at which the relation first appeared in the index, epoch ms; 0 if unknown."""
         return date_ms(self.document["firstSeen"]) if "firstSeen" in self.document else 0
 
+    @property
+    def table_created_ms(self) -> int:
+        """The creation time that the engine recorded for the table at a flow's end (epoch ms); 0 if not recorded."""
+        stated = first_text(self.document.get("tp_tableCreateTime"))
+        return int(stated) if stated.isdecimal() else 0
+
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredRelation:
         """Create a relation from a document, with the first id of each side."""
-        ep1, ep2 = (next(iter(document.get(f"endpoint{side}Ids", ())), "") for side in BOTH)
-        return cls._between(document, ep1, ep2)
+        ones, others = (document.get(f"endpoint{side}Ids", ())[:1] or ("",) for side in BOTH)
+        [relation] = cls._between(document, ones, others, document)
+        return relation
 
     @classmethod
-    def each_of(cls, document: Mapping[str, Any]) -> Iterator[StoredRelation]:
-        """Yield a relation for each pair of ends, because a program may write several ids to one side."""
-        for ep1 in document.get("endpoint1Ids", ()):
-            for ep2 in document.get("endpoint2Ids", ()):
-                yield cls._between(document, ep1, ep2)
+    def each_of(cls, document: Mapping[str, Any], *, keep: bool = True) -> list[StoredRelation]:
+        """Return a relation for each pair of ends, because a program may write several ids to one side. Without
+        ``keep``, the relations do not keep the document."""
+        ones, others = document.get("endpoint1Ids", ()), document.get("endpoint2Ids", ())
+        return cls._between(document, ones, others, document if keep else NOTHING_READ)
 
     @classmethod
-    def _between(cls, document: Mapping[str, Any], ep1: str, ep2: str) -> StoredRelation:
+    def _between(
+        cls, document: Mapping[str, Any], ones: Sequence[str], others: Sequence[str], kept: Mapping[str, Any]
+    ) -> list[StoredRelation]:
+        # Inlined, because a walk calls this thousands of times.
         get = document.get
-        return cls(
-            document["identity"],
-            get("type", ""),
-            _end(document, 1, ep1),
-            _end(document, 2, ep2),
+        identity, kind = get("identity", ""), get("type", "")
+        of_1 = (get("endpoint1Type", ""), get("endpoint1SourceType", ""), get("endpoint1SourceId", ""))
+        of_2 = (get("endpoint2Type", ""), get("endpoint2SourceType", ""), get("endpoint2SourceId", ""))
+        rest = (
+            get("unlinked", False),
+            get("inferred", False),
+            get("incomplete", False),
+            get("parsed", False),
             get("writer", ""),
-            tuple(get("claimedIds", ())),
-            bool(get("deleted")),
-            bool(get("unlinked")),
-            get("unlinkedReason", ""),
-            get("unlinkedSince", ""),
-            bool(get("inferred")),
-            bool(get("incomplete")),
-            bool(get("parsed")),
             get("rule", ""),
-            get("treePath", ""),
-            int(get("_version_", 0)),
-            document,
+            kept,
         )
+        relations = []
+        for one in ones:
+            ep1 = _new(End, (one, get("endpoint1Name", one), *of_1))
+            for other in others:
+                ep2 = _new(End, (other, get("endpoint2Name", other), *of_2))
+                relations.append(_new(cls, (identity, kind, ep1, ep2, *rest)))
+        return relations
+
+    @property
+    def as_presented(self) -> Mapping[str, Any]:
+        """All fields of a relation that was read whole."""
+        return self.document
+
+    def pairs(self) -> list[StoredRelation]:
+        """Return a relation for each pair of ends of this relation, which has only the first."""
+        return self.each_of(self.document)
 
     @classmethod
     def by_rule(
@@ -192,32 +236,30 @@ class StoredRelation:
             "unlinkedSince": since or None,
             "extractorRunId": stamp.run_id,
         }
-        return replace(
-            self,
-            unlinked=waits,
-            unlinked_reason=reason or "",
-            unlinked_since=since,
-            document=changed(self.document, fields),
-        )
+        return self._replace(unlinked=waits, document=changed(self.document, fields))
 
     def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
         """Return the relation with the version that Solr must find when the relation is written: that of ``stored``,
         or -1 (must not exist) without ``stored``. From ``stored``, which must be read with `WHOLE`, the relation takes
         the time at which it was first seen, and the linker's reason and date."""
-        if stored is None:
-            return replace(
-                self,
-                version=-1,
-                document=changed(self.document, {"firstSeen": solr_date(stamp.now_ms), "_version_": -1}),
-            )
-        kept = ("unlinkedReason", "unlinkedSince", "firstSeen", "_version_")
-        fields = {name: stored.document[name] for name in kept if name in stored.document}
-        return replace(
-            self,
-            version=stored.version,
-            unlinked_reason=stored.unlinked_reason,
-            unlinked_since=stored.unlinked_since,
-            document=changed(self.document, fields),
+        fields: dict[str, Any] = {"firstSeen": solr_date(stamp.now_ms), "_version_": -1}
+        if stored is not None:
+            kept = ("unlinkedReason", "unlinkedSince", "firstSeen", "_version_")
+            fields = {name: stored.document[name] for name in kept if name in stored.document}
+        return self._replace(document=changed(self.document, fields))
+
+    def merged(self, other: StoredRelation) -> StoredRelation:
+        """Merge two statements of an edge. The result is certain if either statement is certain, linked if either is
+        linked, and incomplete if either is incomplete."""
+        # Take writer and rule from the first-hand statement, if there is one.
+        stated = self if self.first_hand else other
+        return self._replace(
+            unlinked=self.unlinked and other.unlinked,
+            inferred=self.inferred and other.inferred,
+            incomplete=self.incomplete or other.incomplete,
+            parsed=self.parsed and other.parsed,
+            writer=stated.writer,
+            rule=stated.rule,
         )
 
 
@@ -247,15 +289,3 @@ def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any
     fields["writer"] = writer
     fields["treePath"] = tree_path
     return fields
-
-
-_ENDS: Final = {
-    side: tuple(f"endpoint{side}{field}" for field in ("Name", "Type", "SourceType", "SourceId"))
-    for side in BOTH
-}
-
-
-def _end(document: Mapping[str, Any], side: Side, identity: str) -> End:
-    get = document.get
-    name, kind, source_type, source_id = _ENDS[side]
-    return End(identity, get(name, identity), get(kind, ""), get(source_type, ""), get(source_id, ""))

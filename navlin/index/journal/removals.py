@@ -48,11 +48,10 @@ class UnknownRun(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """An entity or relation (``kind``) that a run removed."""
+    """An entity or relation (``kind``) that a run removed; only its id is known."""
 
     kind: str
     id: str
-    run_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +187,8 @@ def _stamped(solr: Solr, core: str, runs: Sequence[str]) -> Iterator[dict[str, A
 
 def _removed_by(solr: Solr, runs: Sequence[str]) -> Iterator[Removed]:
     for batch in in_batches(runs, IDS_A_QUERY):
-        records = solr.cursor(RUNS, q.terms("runId", batch), "identity,runId,body", filters=["kind:removal"])
+        records = solr.cursor(RUNS, q.terms("runId", batch), "identity,body", filters=["kind:removal"])
         for record in records:
             body = orjson.loads(record["body"])
             there = {each["identity"] for each in solr.get(_CORES[body["of"]], body["ids"], "identity")}
-            yield from (
-                Removed(body["of"], each, record["runId"]) for each in body["ids"] if each not in there
-            )
+            yield from (Removed(body["of"], each) for each in body["ids"] if each not in there)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from navlin.index.graph.entity import changed, readable_name
+from navlin.index.graph.entity import StoredEntity, changed
 from navlin.index.journal.edits import Edit, FieldChange, note_edits, withdraw_edits
 from navlin.index.journal.inheritance_due import note_due
 from navlin.index.schema.fields import EDITS, ELEMENTS, NOT_INHERITED, RELATIONS, RUNS, SOURCE_WORDS
@@ -24,27 +24,9 @@ from navlin.model.identity import SEPARATOR, run_id
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Editable:
-    """An entity as read before an edit. ``fields`` are all its indexed fields; ``of_source`` names the user fields
-    whose values came from its source."""
-
-    id: str
-    name: str
-    type: str
-    fields: Mapping[str, Any]
-    of_source: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Editable:
-        of_source = frozenset(document.get(SOURCE_WORDS, ()))
-        kind = str(document.get("type", ""))
-        return cls(document["identity"], readable_name(document), kind, document, of_source)
-
-
-Decide = Callable[[Editable], Mapping[str, Any]]
-"""Callback that returns field → value to write; None removes the field. Called again if the entity was written
-concurrently."""
+Decide = Callable[[StoredEntity], Mapping[str, Any]]
+"""Callback that returns field → value to write for an entity that was read whole; None removes the field. Called again
+if the entity was written concurrently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +134,7 @@ def _is_inherited(edit: Edit) -> bool:
 
 
 def _decided(before: Document, decide: Decide, author: Author) -> tuple[Edit, Document]:
-    entity = Editable.of(before)
+    entity = StoredEntity.of(before)
     fields = dict(decide(entity))
     changes = tuple(
         FieldChange(name, before.get(name), value)

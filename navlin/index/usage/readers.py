@@ -11,7 +11,7 @@ import orjson
 
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
-from navlin.index.graph.graph import Graph
+from navlin.index.graph.graph import Graph, end_of, entity_of
 from navlin.index.graph.relation import ENDS, NAMED, SEEN, End
 from navlin.index.graph.sources import known_sources
 from navlin.index.people.user_entities import SDK_SOURCE
@@ -217,14 +217,10 @@ def places_of(
     scattered = set()
     for table in tables:
         if table.partitioned:
-            directories = [
-                StoredEntity(end.id, end.name, end.type, source_id=end.source_id) for end in ends[table.id]
-            ]
-            outside = graph.partitions_outside([(table, directories)], limit + 1)
+            outside = graph.partitions_outside([(table, map(entity_of, ends[table.id]))], limit + 1)
             if len(outside) > limit:
                 scattered.add(table.id)
-            for each in graph.entities_of(outside).values():
-                ends[table.id].append(End(each.id, each.name, each.type, each.source_type, each.source_id))
+            ends[table.id] += map(end_of, graph.entities_of(outside).values())
     return {table: _outermost(found, since_ms) for table, found in ends.items()}, scattered
 
 
