@@ -20,6 +20,7 @@ from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
 from navlin.model.raw_names import shown, texts_by
+from navlin.model.redaction.literals import words_of_peer
 from navlin.urls import server_url
 
 Parameters = Mapping[str, str | int]
@@ -309,8 +310,8 @@ def _message(response: requests.Response) -> str:
     try:
         match orjson.loads(response.content):
             case {"RemoteException": {"message": str(message)}}:
-                return message[:300]
+                return words_of_peer(message[:300])
     except ValueError:
         pass
     words = re.sub(r"<(style|script)\b.*?</\1>|<[^>]{0,500}>", " ", response.text[:4000], flags=re.DOTALL)
-    return " ".join(words.split())[:200] or str(response.reason)
+    return words_of_peer(" ".join(words.split())[:200]) or str(response.reason)

@@ -14,9 +14,9 @@ from navlin.index.solr.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
-from navlin.model.redaction.literals import masking
 from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
+from navlin.pipeline.masking_literals import masked, plan_without_literals
 from navlin.pipeline.reading import ReadSummary
 from navlin.pipeline.wall_clock import WallClock
 
@@ -51,8 +51,10 @@ class Planner:
         }
         failed = {name: value["times"] for name, value in _held_back(before.values)}
         went_back = self._clock_went_back()
-        with masking(self.extractor.estate.masks_literals):
+        with masked(self.extractor):
             plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back), failed))
+        if self.extractor.estate.masks_literals:
+            plan = plan_without_literals(plan)
         self._believe_clock(plan)
         if went_back:
             return before, _noted(plan, went_back)

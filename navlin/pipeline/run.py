@@ -46,6 +46,7 @@ from navlin.index.write.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan
 from navlin.model.records import Position, Reject, Split
+from navlin.model.redaction.literals import without_quoted
 from navlin.model.source import Source
 from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
@@ -56,6 +57,7 @@ from navlin.pipeline.fingerprint import fingerprint, is_of_other_reader, setting
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
+from navlin.pipeline.masking_literals import masked
 from navlin.pipeline.materialised import materialised
 from navlin.pipeline.missing import Look, Remembered, Verdict, decide
 from navlin.pipeline.planning import Planner, has_news
@@ -321,6 +323,8 @@ class _Run:
     ) -> ReadingEnded:
         """Record the splits whose read crashed a process instead of raising an error, and return the error to raise."""
         message = in_words(error)
+        if self.extractor.estate.masks_literals:
+            message = without_quoted(message)
         if self.lease is not None:
             self.step("set aside")
             positions, rejects = suspected(
@@ -429,7 +433,10 @@ class _Run:
         missing = missing_in(outcomes)
         # A run that follows events covers only entities that an event reported again.
         proved = self._follows_events or all(each.proved for each in covers.listed)
-        asked = None if proved or missing.too_many else self.extractor.still_there(tuple(missing.places))
+        asked = None
+        if not proved and not missing.too_many:
+            with masked(self.extractor):
+                asked = self.extractor.still_there(tuple(missing.places))
         held = count_held(self.solr, ELEMENTS, self.source.id, live=True)
         known = Look(
             missing, held, summary.documents, remembered.water, asked, remembered.once, proved, accepted

@@ -23,6 +23,7 @@ from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.solr.solr import Solr, SolrError
 from navlin.java import OLDEST_JAVA
 from navlin.model.plurals import counted
+from navlin.model.redaction.literals import masking
 from navlin.pipeline.failing import in_words
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.settings.configuration import Configuration
@@ -193,9 +194,10 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
     if not all(finding.fine for finding in found):
         return
     try:
-        for text in extractor.check():
-            found.append(Finding(subject, True, text, needed=False))
-            yield found[-1]
+        with masking(extractor.estate.masks_literals):
+            for text in extractor.check():
+                found.append(Finding(subject, True, text, needed=False))
+                yield found[-1]
     except Exception as error:
         # Client libraries raise many types of errors; the message describes the problem of this connection.
         yield Finding(subject, False, in_words(error), needed=False)
