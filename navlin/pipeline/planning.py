@@ -6,10 +6,11 @@ The clock is checked before a read is stamped with its time. A failed split is l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.journal.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run, load_positions
+from navlin.index.journal.known_positions import KnownPositions
+from navlin.index.journal.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
@@ -41,11 +42,12 @@ class Planner:
     extractor: Extractor
     clock: Callable[[], int]
     wall_clock: WallClock | None = None
+    known: KnownPositions = field(default_factory=KnownPositions)
 
     def plan(self, *, complete: bool) -> tuple[SavedPositions, Plan]:
         """Return the saved positions and the plan. Raises `ClockInDoubt` and the errors of the extractor."""
         kind = fingerprint(self.registration, self.extractor)
-        before = load_positions(self.solr, self.extractor.source.id, kind)
+        before = self.known.load(self.solr, self.extractor.source.id, kind)
         values = {
             key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
         }

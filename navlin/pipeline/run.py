@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from linker import link
 from linker.linking import Linking
 from navlin.index.graph.state import Held, count_held, held_below, look_up
+from navlin.index.journal.known_positions import KnownPositions
 from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.journal.purges import purged_before_ms
 from navlin.index.journal.readings import NOTED_EVERY_MS, note_idle
@@ -30,7 +31,6 @@ from navlin.index.journal.runs import (
     SavedPositions,
     Status,
     last_run,
-    load_positions,
     next_iteration,
     runs_to_link,
     save_positions,
@@ -104,6 +104,8 @@ class Pipeline:
     """Duration of a source's lease, in seconds (see `navlin.index.journal.leases`)."""
     idle_noted_ms: dict[str, int] = field(default_factory=dict)
     """Source id → time at which this process last recorded that the source had nothing new (epoch ms)."""
+    positions: KnownPositions = field(default_factory=KnownPositions)
+    """The positions that this process knows from its earlier runs."""
 
     def run(
         self,
@@ -147,7 +149,8 @@ class _Run:
         self.session: SparkSession | None = None
         self.tag = f"run {uuid4()}"
         self.fingerprint = fingerprint(registration, extractor)
-        self.planner = Planner(solr, registration, extractor, pipeline.clock, pipeline.wall_clock)
+        self.known = pipeline.positions
+        self.planner = Planner(solr, registration, extractor, pipeline.clock, pipeline.wall_clock, self.known)
         self.started_ms = pipeline.clock()
         self.counts = RunCounts()
 
@@ -169,7 +172,7 @@ class _Run:
                     )
                     # A run that died may have written documents, its record, and positions that are not visible yet.
                     self._commit(*CORES, RUNS, soft=True)
-                    again = load_positions(self.solr, self.source.id, self.fingerprint)
+                    again = self.known.load(self.solr, self.source.id, self.fingerprint)
                     if again != before:  # another process ran the source during planning
                         before, plan = self.planner.plan(complete=complete)
                 stack.callback(self._untag)
@@ -253,13 +256,15 @@ class _Run:
             *self.planner.held_back(summary, plan, before.values),
             *self._remember(remembered, verdict, covers, record),
         ]
-        save_positions(
+        outdated = () if summary.failures else tuple(before.outdated)
+        self.known.forget(self.source.id)
+        versions = save_positions(
             self.solr,
             self.source.id,
             self.fingerprint,
             positions,
             before.values,
-            outdated=() if summary.failures else before.outdated,
+            outdated=outdated,
             fence=self._fence(before),
         )
         status = Status.HELD if verdict.held else Status.FINISHED
@@ -269,6 +274,7 @@ class _Run:
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
         self._save_run(ended)
         self.solr.commit(RUNS, soft=False)
+        self.known.saved(self.source.id, self.fingerprint, before, positions, versions, outdated)
         return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
 
     # -- plan ------------------------------------------------------------------------------------------------------------
@@ -332,6 +338,7 @@ class _Run:
             )
             save_rejects(self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects)
             fence = self._fence(before)
+            self.known.forget(self.source.id)
             save_positions(self.solr, self.source.id, self.fingerprint, positions, before.values, fence=fence)
             self.solr.commit(RUNS, soft=False)
         more = f" and {len(splits) - 1} more" if len(splits) > 1 else ""
