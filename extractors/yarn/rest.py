@@ -240,7 +240,7 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 def wrong_url(url: str, example: str) -> str:
     """Return the reason why a setting is not the URL of a service; "" if it is one."""
     parts = server_url(url)
-    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.username:
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or "@" in parts.netloc:
         return f"{url!r} is not an address: write {example}"
     return ""
 

@@ -30,6 +30,7 @@ from navlin.service.settings.configuration import Configuration
 from navlin.service.settings.export_settings import ExportSettings
 from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
+from navlin.urls import without_userinfo
 
 LEAST_FREE_BYTES: Final = 2 << 30
 """Minimum free disk space for a start, in bytes. Solr merges segments into new files before it removes the old ones,
@@ -44,7 +45,8 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``text`` describes the subject; if ``fine`` is false, it also gives the remedy."""
+    """The result of one check. ``text`` describes the subject, without the users and passwords of URLs; if ``fine`` is
+    false, it also gives the remedy."""
 
     subject: str
     fine: bool
@@ -52,6 +54,9 @@ class Finding:
     needed: bool = True
     """Whether navlin cannot start without the subject. False, for example, for a source, which is retried at its next
     interval."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", without_userinfo(self.text))
 
 
 def check(
