@@ -44,6 +44,10 @@ class RestUnavailable(RestError):
     """No instance of a service can be reached, or none is ready to respond. A later attempt may succeed."""
 
 
+class Failed(RestError):
+    """The service failed on the request (HTTP 500). Another instance may succeed."""
+
+
 class NotThere(RestError):
     """The service does not have the requested object (HTTP 404)."""
 
@@ -55,8 +59,8 @@ class Refused(RestError):
 @dataclass(frozen=True, slots=True)
 class RestAddress:
     """Address of a service and settings for requests to it. ``urls`` are its instances. The next instance is tried only
-    if one raises `RestUnavailable`; any other error ends the request. ``setting`` is the name of the setting that
-    contains them. ``user`` is for services with simple authentication that require a user name.
+    if one raises `RestUnavailable` or `Failed`; any other error ends the request. ``setting`` is the name of the setting
+    that contains them. ``user`` is for services with simple authentication that require a user name.
     """
 
     name: str
@@ -121,12 +125,18 @@ class RestService:
         )
 
     def _answer(self, path: str, parameters: Parameters | None) -> Any:
-        failures = []
+        failures: list[str] = []
+        failed: list[Failed] = []
         for url in dict.fromkeys(each.rstrip("/") for each in (self.url, *self._address.urls)):
             try:
                 return self._get(url, path, dict(parameters or {}))
             except RestUnavailable as error:
                 failures.append(str(error))
+            except Failed as error:
+                failures.append(str(error))
+                failed.append(error)
+        if len(failed) == len(failures):
+            raise failed[0]
         self._answering = ""
         raise RestUnavailable(
             f"no {self._address.name} answers ({'; '.join(failures)}): is it running, and is"
@@ -198,7 +208,8 @@ class RestService:
         if status in _TEMPORARY:
             raise RestUnavailable(f"{url}: HTTP {status}: {_message(response)}")
         if status != 200:
-            raise RestError(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
+            error = Failed if status == 500 else RestError
+            raise error(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
         if sum(map(response.content.count, (b",", b"[", b"{"))) > MOST_VALUES:
             raise RestError(f"{url}: the answer has more than {MOST_VALUES:,} values, and is not read")
         try:
