@@ -194,6 +194,37 @@ def test_a_wrong_address_is_reported_with_its_key_and_value(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["blocked"],
+            "navlin: source is missing: the name of a source\n"
+            "Type `navlin blocked SOURCE`, as in `navlin blocked HIVE-1`.\n",
+        ),
+        (
+            ["saved", "remove"],
+            "navlin: name is missing: the name, unique among one's own\n"
+            "Type `navlin saved remove NAME`, as in `navlin saved remove big`.\n",
+        ),
+        (
+            ["unused"],
+            "navlin: days is missing: for how many days nothing read them\n"
+            "Type `navlin unused --days DAYS`, as in `navlin unused --days 90`.\n",
+        ),
+    ],
+)
+def test_a_command_without_a_required_parameter_says_what_to_type(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text('[navlin]\ncluster = "x"\nstate_directory = "state"\n')
+
+    result = run(file, *arguments)
+
+    assert (result.exit_code, result.stderr) == (Exit.USAGE, said)
+
+
+@pytest.mark.parametrize(
     "section",
     [
         '[solr]\nurl = "http://ana:hunter7Zx@[::1"\n',
