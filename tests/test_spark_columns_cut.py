@@ -504,7 +504,8 @@ def _deep(query: Op) -> str:
 
 # -- Too much for one write ------------------------------------------------------------------------------------------
 
-WINDOWED = "[rank() windowspecdefinition(k#2) AS w#9, lag(v#3, -1, null) windowspecdefinition(k#2) AS x#10], [k#2], [n#4 ASC]"
+WINDOW = "windowspecdefinition(k#2, n#4 ASC NULLS FIRST, specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$()))"
+WINDOWED = f"[rank(n#4) {WINDOW} AS w#9, lag(v#3, -1, null) {WINDOW} AS x#10], [k#2], [n#4 ASC NULLS FIRST]"
 
 
 @pytest.mark.parametrize("limit", [4, 3])

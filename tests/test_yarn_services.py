@@ -89,7 +89,7 @@ def test_the_error_of_resource_managers_that_all_fail_is_the_first_ones() -> Non
         with pytest.raises(RestError, match="HTTP 500: NullPointerException"):
             Following(one, two).plan()
         two.routes["/"] = lambda *_: (503, {}, b"starting")
-        with pytest.raises(RestUnavailable, match="NullPointerException.*starting"):
+        with pytest.raises(RestUnavailable, match=r"NullPointerException.*starting"):
             Following(one, two).plan()
 
 

@@ -74,20 +74,20 @@ class QuestionCommand(click.Command):
         try:
             given = from_query(self.question.parameters, pairs)
         except Refusal as refusal:
-            more = self._what_to_type(ctx, {name for name, _ in pairs})
+            more = self._what_to_type({name for name, _ in pairs})
             if not more:
                 raise
             raise Refusal(f"{refusal}{more}") from None
         answering = self.answering or partial(self.answer_here, ctx.obj)
         answering(self.question, pairs, given, as_json)
 
-    def _what_to_type(self, ctx: click.Context, given: set[str]) -> str:
+    def _what_to_type(self, given: set[str]) -> str:
         """Return another line for an error if a required parameter is not given: what to type. Return "" otherwise."""
         required = [each for each in parameters_of(self.question.parameters) if each.required]
         if all(each.name in given for each in required):
             return ""
-        typed = " ".join([ctx.command_path, *map(_as_typed, required)])
-        return f"\nType `{typed}`, as in `{self.question.examples[0]}`."
+        typed = " ".join([self.question.name, *map(_as_typed, required)])
+        return f"\nType `navlin {typed}`, as in `{self.question.examples[0]}`."
 
     def answering_by(self, answering: Answering) -> QuestionCommand:
         """Return a copy of the command that answers with ``answering`` instead of the local index."""
