@@ -119,7 +119,21 @@ def spark_log(application: str, out: str, description: str = "insert", execution
         "ReadSchema: struct<a:string>\n\n(2) Execute InsertIntoHadoopFsRelationCommand\nInput [1]: [a#1]\n"
         f"Arguments: {out}, false, CSV, [path={out}], Overwrite, [a]\n\n"
     )
-    info = {"nodeName": "Scan csv ", "simpleString": "Scan", "children": [], "metadata": {}, "metrics": []}
+    write = "Execute InsertIntoHadoopFsRelationCommand"
+    scan = {
+        "nodeName": "Scan csv ",
+        "simpleString": "FileScan csv [a#1] Batched: false",
+        "children": [],
+        "metadata": {"Location": "InMemoryFileIndex(1 paths)[file:/data/in]"},
+        "metrics": [],
+    }
+    info = {
+        "nodeName": write,
+        "simpleString": f"{write} {out}, false, CSV, [path={out}], Overwrite, [a]",
+        "children": [scan],
+        "metadata": {},
+        "metrics": [],
+    }
     start = {
         "Event": sql + "Start",
         "executionId": execution,
