@@ -724,6 +724,9 @@ hive -e 'SET javax.jdo.option.ConnectionPassword=«Winter2020»; SELECT 1'
 spark.sql("SET fs.s3a.secret.key=«{40}»"); df = spark.sql("SELECT * FROM t")
 spark.sql("SET my.password = «Winter2020»")
 /* prod */ set hive.password=«Winter2020»; select 1
+insert into t set hive.server2.keystore.password=«{h24}»
+insert into t SET `fs.s3a.secret.key` = «{h24}»
+curl -H 'X-Key: «navlin_{43}»'
 sqoop import --connect jdbc:teradata://h/DATABASE=d,USER=u,PASSWORD=«Winter2020» --query "select 1"
 Failed to run [insert into a select 1]: Properties{user=u, password=«Winter2020»}
 connect to teradata (user=u, password=«Winter2020»); select 1
@@ -797,6 +800,8 @@ password: «correct horse battery staple»
 db:⏎  passphrase: «blue tin elephant nine»⏎  host: h
 password: &main «amber77»
 password: !!str «7712345»
+password : !vault '«hunter2»'
+password: !encrypted «hunter2Zx9»
 apiVersion: v1⏎kind: Secret⏎metadata:⏎  name: x⏎stringData:⏎  config: «amber77»⏎  b: |⏎    «birch88»
 {"secret": {"name": "x", "value": "«amber77»"}}
 &lt;password&gt;«amber77»&lt;/password&gt;
@@ -856,6 +861,9 @@ SELECT CASE lower(password) WHEN '«hunter2»' THEN "y" WHEN '«0ldpw»' THEN CA
 SELECT * FROM t WHERE password > '«hunter2»' AND password <= '«hunter3»' OR password <> '«hunter2»'
 SELECT * FROM t WHERE password::text = '«hunter2»' OR cast(password AS string) = '«hunter2»' OR password = BINARY '«hunter2»'
 SELECT * FROM t WHERE u.token IN ('«abcd1234»') OR `token` LIKE '«abcd%»' OR lower(u.token) LIKE '«abcd%»'
+SELECT * FROM t WHERE password IS NOT DISTINCT FROM '«hunter2»' AND '«hunter2»' IS DISTINCT FROM u.password
+SELECT * FROM t WHERE (u.name, u.password) IN (('etl', '«hunter2»'), ('ana', '«hunter3»'))
+UPDATE u SET (name, passwd) = ('etl', '«hunter2»') WHERE id = 1
 SELECT * FROM t WHERE password IN ('«a1»', null, 12, '«h1»'||'«h2»', cast('«h3»' AS string), lower(trim('«h4»')))
 SELECT * FROM t WHERE password IN (⏎                                '«hunter2»',⏎                              '«0ldpw»')
 SELECT * FROM t WHERE '«hunter2»' /* 2*3/4 */ = password OR '«hunter2»' = (password) OR lower('«hunter2»') = lower(password)
@@ -942,6 +950,9 @@ SELECT * FROM t JOIN s ON get_json_object(s.body, '$.device.id') = t.token WHERE
 <field type='string'>password</field>
 concat('login','=password') hive -e 'select a, b from db.t' > credentials
 SELECT * FROM words WHERE token NOT IN ('a', 'b') AND token NOT LIKE 'a%'
+SELECT * FROM t WHERE password IS NOT NULL AND name = 'etl' AND password IS DISTINCT FROM u.password
+SELECT * FROM t WHERE (password, name) = (u.password, 'etl')
+UPDATE t SET db.t.password = s.other_column_of_1 WHERE name = 'etl'
 SELECT * FROM t WHERE auth IN ('basic', 'ldap') AND lower(a."token") = "b"."token"
 """,
     "columns in documents, references, and expressions": r"""

@@ -172,6 +172,11 @@ def source(extractor: str, settings: str) -> str:
         (source("impala_events", 'default_fs = "hdfs://[::1"'), "default_fs", "hdfs://[::1"),
         (source("spark_lineage_events", 'default_fs = "hdfs://[::1"'), "default_fs", "hdfs://[::1"),
         (source("spark_events", 'directory = "file://[::1"'), "directory", "file://[::1"),
+        (source("hdfs", 'url = "hdfs://[::1"'), "url", "hdfs://[::1"),
+        (source("hdfs", 'url = "hdfs://nn:port"'), "url", "hdfs://nn:port"),
+        ('[web]\nhue_url = "https://[::1"\n', "hue_url", "https://[::1"),
+        ('[web]\nhue_url = "https://hue:99999/hue"\n', "hue_url", "https://hue:99999/hue"),
+        ('[web]\npublic_origin = "https://[::1"\n', "public_origin", "https://[::1"),
     ],
 )
 def test_a_wrong_address_is_reported_with_its_key_and_value(
@@ -186,6 +191,70 @@ def test_a_wrong_address_is_reported_with_its_key_and_value(
     said = [line for line in (result.stderr + result.stdout).splitlines() if repr(value) in line]
     assert len(said) == 1
     assert f"] {key}" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["blocked"],
+            "navlin: source is missing: the name of a source\n"
+            "Type `navlin blocked SOURCE`, as in `navlin blocked HIVE-1`.\n",
+        ),
+        (
+            ["saved", "remove"],
+            "navlin: name is missing: the name, unique among one's own\n"
+            "Type `navlin saved remove NAME`, as in `navlin saved remove big`.\n",
+        ),
+        (
+            ["unused"],
+            "navlin: days is missing: for how many days nothing read them\n"
+            "Type `navlin unused --days DAYS`, as in `navlin unused --days 90`.\n",
+        ),
+    ],
+)
+def test_a_command_without_a_required_parameter_says_what_to_type(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text('[navlin]\ncluster = "x"\nstate_directory = "state"\n')
+
+    result = run(file, *arguments)
+
+    assert (result.exit_code, result.stderr) == (Exit.USAGE, said)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        '[solr]\nurl = "http://ana:hunter7Zx@[::1"\n',
+        '[solr]\nurl = "ftp://ana:hunter7Zx@solr"\n',
+        '[ldap]\nurls = ["ldaps://ana:hunter7Zx@[::1"]\n',
+        '[[export]]\nname = "one"\ntarget = "atlas"\nurl = "http://ana:hunter7Zx@[::1"\n',
+        '[web]\nhue_url = "https://ana:hunter7Zx@hue"\n',
+        '[web]\npublic_origin = "https://ana:hunter7Zx@hue"\n',
+        source("yarn", 'urls = ["http://ana:hunter7Zx@rm:8088"]'),
+        source("yarn", 'urls = ["http://:hunter7Zx@rm:8088"]'),
+        source("yarn", 'urls = ["http://hunter7Zx@rm:8088"]'),
+        source("yarn", 'urls = ["http://rm:8088"]\nhistory_urls = ["http://ana:hunter7Zx@rm:8088"]'),
+        source("hms", 'uris = ["thrift://ana:hunter7Zx@[::1"]'),
+        source("hms", 'uris = ["http://ana:my hunter7Zx@hms"]'),
+        source("hdfs", 'url = "webhdfs://ana:hunter7Zx@nn"'),
+        source("hdfs", 'url = "hdfs://nn"\ndefault_fs = "hdfs://ana:hunter7Zx@[::1"'),
+        source("yarn", 'urls = ["http://ana:hun/ter7Zx@rm:8088"]'),
+    ],
+)
+def test_no_error_of_the_configuration_shows_the_user_or_password_of_a_url(
+    tmp_path: Path, section: str
+) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text(f'[navlin]\ncluster = "x"\nstate_directory = "state"\n{section}')
+
+    result = run(file, "check")
+
+    assert result.exit_code == Exit.USAGE
+    assert "ter7Zx" not in result.stderr + result.stdout
+    assert f"{file}:" in result.stderr + result.stdout
 
 
 def test_an_unreachable_solr_is_reported(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_an_event_gives_the_change(given: NotificationEvent, change: Change) -> 
                     "orders",
                     {"id": "int"},
                     {},
-                    **{"5": {"i32": 9}, "13": {"rec": {}}, "15": {"tf": 0}},
+                    **{"5": {"i32": 9}, "6": {"i32": 0}, "13": {"rec": {}}, "15": {"tf": 0}},
                 ),
             ),
             id="last access, rights, and defaults told on one side only",

@@ -117,6 +117,16 @@ def test_unlinked_relations_are_listed_with_both_ends_and_the_reason(asking: Ask
     assert relation["reason"] in text
 
 
+def test_relations_that_the_linker_has_not_seen_yet_are_listed_first(asking: Asking, waiting: World) -> None:
+    late = waiting.operation("INSERT INTO lists.b SELECT * FROM lists.late")
+    waiting.put(waiting.impala, waiting.entity(late), waiting.flow(waiting.table("lists.late"), late))
+
+    results = asking.both("unlinked", source=waiting.impala.name)["results"]
+
+    assert [each["source"]["name"] for each in results] == ["lists.late", "lists.a"]
+    assert [bool(each["since"]) for each in results] == [False, True]
+
+
 def test_incomplete_operations_are_listed_with_their_reasons(asking: Asking, waiting: World) -> None:
     answer = asking.both("incomplete", source=waiting.impala.name)
 

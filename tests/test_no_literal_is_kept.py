@@ -15,6 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.hive_events import HiveEvents
+from extractors.hms import HiveMetastore
+from extractors.hms.idl import SerDeInfo, StorageDescriptor, Table
 from extractors.impala_events import ImpalaEvents
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
@@ -33,6 +35,7 @@ from navlin.service.loader import load, load_extractors
 from navlin.service.settings.configuration import read_configuration
 from tests import test_hive_events, test_impala_events, test_spark_lineage_events
 from tests.services.rest import JobHistory, ResourceManager
+from tests.services.thrift_metastore import ThriftMetastore
 from tests.support import openlineage, spark_logs, yarn_rounds
 
 PLANTED = "hunter7Zx"
@@ -134,19 +137,33 @@ def yarn(directory: Path) -> Made:
         yield Yarn, ((resource_manager.url,), (history.url,))
 
 
+@contextmanager
+def hms(directory: Path) -> Made:
+    parameters = {"note": PLANTED, "rows": NUMBER}
+    descriptor = StorageDescriptor(location="hdfs://ns1/w", serdeInfo=SerDeInfo(parameters=parameters))
+    view = Table("v", "damaged", parameters=parameters, viewExpandedText=TEXT, tableType="VIRTUAL_VIEW")
+    with ThriftMetastore() as metastore:
+        metastore.refusal = f"Cannot cast {PLANTED}"
+        metastore.databases = ["damaged", "hidden"]
+        metastore.tables = {"t": Table("t", "damaged", sd=descriptor), "v": view, "r": Table("r", "damaged")}
+        metastore.mishaps["get_table_objects_by_name_req", "r"] = "refused"
+        metastore.mishaps["get_all_tables", "hidden"] = "refused"
+        yield HiveMetastore, ((metastore.uri,),)
+
+
 CASES = {
     each.__name__: each
     for each in (
         *(impala_events, hive_events, spark_events, spark_lineage_events),
-        *(openlineage_events, yarn),
+        *(openlineage_events, yarn, hms),
     )
 }
 
 
 def test_every_extractor_of_texts_has_a_case() -> None:
-    # A NameNode reports only paths, and a metastore's views have their own test.
+    # A NameNode reports only paths.
     own = {name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")}
-    assert own - CASES.keys() == {"hdfs", "hms"}
+    assert own - CASES.keys() == {"hdfs"}
 
 
 SMOKES = ("impala_events", "spark_events")

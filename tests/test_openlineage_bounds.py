@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from navlin.model.keys import EntityType, RelationType
-from tests.support.openlineage import FILTER, Follower, Json, event, of_fields, shown, source, symlinks, table
+from tests.support.openlineage import (
+    FILTER,
+    Follower,
+    Json,
+    dataset,
+    event,
+    of_fields,
+    shown,
+    source,
+    symlinks,
+    table,
+)
 
 DATASETS = "the run has more datasets than navlin follows"
 COLUMNS = "there are more columns than navlin follows"
@@ -96,3 +107,42 @@ def test_a_run_whose_events_together_exceed_a_limit_is_bounded_and_incomplete(
     flows = [r for r in beyond.relations if r.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)]
     kinds = (EntityType.TABLE, EntityType.FIELD)
     assert len({shown(end) for r in flows for end in (r.ep1, r.ep2) if end.type in kinds}) == ends
+
+
+@pytest.mark.parametrize("inputs", [100, 101])
+def test_a_sink_of_a_stream_with_too_many_inputs_is_incomplete(tmp_path: Path, inputs: int) -> None:
+    streaming = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
+    read = [table(name) for name in tables(0, inputs)]
+
+    got = Follower(tmp_path).read(
+        event("RUNNING", 5, inputs=read, outputs=[table("b.b")], job_facets=streaming),
+        event("RUNNING", 6, inputs=[table("c.c")], outputs=[table("b.c")], job_facets=streaming),
+    )
+
+    reasons = got.operation.attributes["incompleteReasons"]
+    beyond = "an output of the stream was named together with more inputs than navlin follows"
+    assert (beyond in reasons) is (inputs > 100)
+    assert len(got.operation.attributes["inputs"]) == inputs + 1
+
+
+@pytest.mark.parametrize(
+    ("facets", "reason"),
+    [
+        ({"schema": {"fields": [{"name": f"c{n}", "type": "int"} for n in range(5_001)]}}, COLUMNS),
+        (symlinks(*(("x://host", f"a.{n}", "TABLE") for n in range(51))), LINKS),
+    ],
+    ids=["fields", "symlinks"],
+)
+def test_a_dataset_event_beyond_a_limit_is_a_reject_and_the_rest_is_kept(
+    tmp_path: Path, facets: Json, reason: str
+) -> None:
+    described = {
+        "eventTime": "2023-11-14T22:14:00Z",
+        "dataset": dataset("x://host", "wide", **facets),
+    }
+
+    got = Follower(tmp_path).read(described)
+
+    assert [each.reason for each in got.rejects] == [f"dataset wide in x://host: {reason}"]
+    fields = [each for each in got.entities if each.key.type is EntityType.FIELD]
+    assert len(fields) == (5_000 if reason == COLUMNS else 0)

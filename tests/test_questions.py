@@ -93,7 +93,8 @@ class Doors:
         """Yield the exit code and the error message of each interface."""
         for asked in (self.here, self.there):
             result = asked(*words(question, given), "--json")
-            yield result.exit_code, result.stderr.removeprefix("navlin: ").removesuffix("\n")
+            # Another line says what to type.
+            yield result.exit_code, result.stderr.removeprefix("navlin: ").partition("\n")[0]
         answer = self.over_http(question, given)
         yield EXITS.get(answer.status_code, Exit.FAILED), answer.json()["message"]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from extractors.spark.columns import written as columns_written
 from extractors.spark.incomplete import Incomplete
 from tests.support.spark_logs import FORMATTED
 from tests.support.spark_plans import (
     Op,
     counted,
+    flow,
     flows,
     inserting,
     op,
@@ -498,3 +500,35 @@ def _deep(query: Op) -> str:
     blocks = "".join(f"({number}) {each.name}\n{each.block}\n\n" for number, each in numbered)
     last = f"({count}) Execute InsertIntoHadoopFsRelationCommand\nInput: []\nArguments: file:/w, false, Parquet, [], Append, `c`.`d`.`o`, [id, k, v, n]\n"
     return f"{FORMATTED}{chr(10).join(tree)}\n\n\n{blocks}{last}"
+
+
+# -- Too much for one write ------------------------------------------------------------------------------------------
+
+WINDOW = "windowspecdefinition(k#2, n#4 ASC NULLS FIRST, specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$()))"
+WINDOWED = f"[rank(n#4) {WINDOW} AS w#9, lag(v#3, -1, null) {WINDOW} AS x#10], [k#2], [n#4 ASC NULLS FIRST]"
+
+
+@pytest.mark.parametrize("limit", [4, 3])
+def test_more_control_sources_than_the_limit_leave_the_shared_ones_and_are_flagged(
+    monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(columns_written, "MAX_SOURCES", limit)
+    filtered = where("(id#1L > 5)", scan("d.a", "id#1L, k#2, v#3, n#4"), "id#1L, k#2, v#3, n#4")
+    query = unary("Window", WINDOWED, filtered, "id#1L, k#2, v#3, n#4")
+
+    found = written(inserting(query, "v, w, x", "v#3, w#9, x#10"))
+
+    if limit == 4:
+        assert found.reasons == ()
+        assert [flow(each) for each in found.flows] == [
+            "a.v | a.id",
+            "| a.id, a.k, a.n",
+            "a.v | a.id, a.k, a.n",
+        ]
+    else:
+        assert found.reasons == (Incomplete.TOO_MANY,)
+        assert [flow(each) for each in found.flows] == [
+            "a.v | a.id incomplete",
+            "| a.id incomplete",
+            "a.v | a.id incomplete",
+        ]

@@ -68,6 +68,31 @@ def test_a_failing_one_is_asked_once_whatever_trailing_slashes_its_address_has()
         assert len(one.asked) == 1
 
 
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_a_resource_manager_that_fails_is_skipped_for_the_next(
+    resource_manager: ResourceManager, status: int
+) -> None:
+    resource_manager.apps = [app(1)]
+    with RestServer() as broken:
+        broken.routes["/"] = lambda *_: (status, {}, b"NullPointerException")
+
+        following = Following(broken, resource_manager)
+
+        assert len(following.run().executions) == 1
+        assert broken.asked
+
+
+def test_the_error_of_resource_managers_that_all_fail_is_the_first_ones() -> None:
+    with RestServer() as one, RestServer() as two:
+        one.routes["/"] = lambda *_: (500, {}, b"NullPointerException")
+        two.routes["/"] = lambda *_: (500, {}, b"StackOverflowError")
+        with pytest.raises(RestError, match="HTTP 500: NullPointerException"):
+            Following(one, two).plan()
+        two.routes["/"] = lambda *_: (503, {}, b"starting")
+        with pytest.raises(RestUnavailable, match=r"NullPointerException.*starting"):
+            Following(one, two).plan()
+
+
 def test_two_standbys_are_unavailable() -> None:
     with RestServer() as one:
         again = {"Refresh": f"1;url={one.url}/ws/v1/cluster/apps?next.refresh.interval=2"}

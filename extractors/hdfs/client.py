@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 from extractors.hdfs.child import Child
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
 from navlin.model.batches import in_batches
+from navlin.urls import server_url
 
 __all__ = [
     "Event",
@@ -63,7 +64,7 @@ class HdfsAddress:
     """Options such as ``-Djava.security.krb5.conf=…`` or ``-Djavax.net.ssl.trustStore=…``."""
 
     def __post_init__(self) -> None:
-        if not self.url.startswith("hdfs://") or len(self.url.rstrip("/")) <= len("hdfs://"):
+        if not self.url.startswith("hdfs://") or server_url(self.url) is None:
             raise ValueError(
                 f"{self.url!r} is not the URL of an HDFS: hdfs://nameservice or hdfs://host:port"
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from navlin.model.redaction.literals import words_of_peer
+
 _DENIED: Final = re.compile(
     r"Permission denied: user=(?P<user>[^,]*), access=(?P<access>[^,]*), "
     r'inode="(?P<path>.*)":(?P<owner>[^:"]*):(?P<group>[^:"]*):(?P<mode>\S{10,11})'
@@ -92,7 +94,7 @@ def to_error(answer: dict[str, Any], where: str) -> HdfsError:
         return HdfsRefused(_who_may(message, about, user), path, user, kind)
     if "FileNotFoundException" in kind or "NoSuchFile" in kind or "ParentNotDirectory" in kind:
         # Without a path, the missing file is a configuration file.
-        return (HdfsNotFound if path else HdfsError)(f"{about}: {message}", path, user, kind)
+        return (HdfsNotFound if path else HdfsError)(f"{about}: {words_of_peer(message)}", path, user, kind)
     if kind.startswith(_GONE) or "LoginException" in kind:
         return HdfsUnavailable(f"{about}: {_short(message)} ({simple})", path, user, kind)
     return HdfsError(f"{about}: {_short(message)} ({simple})", path, user, kind)
@@ -128,4 +130,4 @@ def _remedy(user: str, access: str, group: str, mode: str) -> str:
 
 def _short(message: str) -> str:
     """Return Hadoop's message without its boilerplate suffix."""
-    return message.split("; For more details see:")[0].partition("\n")[0]
+    return words_of_peer(message.split("; For more details see:")[0].partition("\n")[0])

@@ -92,7 +92,7 @@ class Hdfs(Extractor):
         try:
             _ = self._address
         except ValueError as error:
-            yield "url", str(error)
+            yield "url", f"url: {error}"
         for name, check in (("include", check_include), ("exclude", check_exclude)):
             for glob in getattr(self, name):
                 try:

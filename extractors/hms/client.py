@@ -21,6 +21,7 @@ from extractors.hms.thrift_sasl import SaslTransport
 from extractors.hms.tls import NoAuthorities, tls_in_words, tls_socket
 from navlin.kerberos.client import TICKET_CACHE, Conversation, Login
 from navlin.kerberos.words import KerberosFailed
+from navlin.model.redaction.literals import words_of_peer
 from navlin.urls import server_url
 
 _T = TypeVar("_T")
@@ -143,12 +144,14 @@ class Connection:
         try:
             yield
         except Refusal as error:
-            raise MetastoreRefused(f"{where}: {type(error).__name__}: {_line(error.message)}") from error
+            raise MetastoreRefused(
+                f"{where}: {type(error).__name__}: {words_of_peer(_line(error.message))}"
+            ) from error
         except TApplicationException as error:
             if error.type == TApplicationException.UNKNOWN_METHOD:
                 raise CallUnknown(f"{where}: this metastore does not know the call") from error
             raise MetastoreRefused(
-                f"{where}: {_line(error.message)} (see the metastore's own log)"
+                f"{where}: {words_of_peer(_line(error.message))} (see the metastore's own log)"
             ) from error
         except (TTransportException, OSError) as error:
             raise self._lost(where, error) from error

@@ -201,7 +201,7 @@ def _plain_object(message: Message, name: str) -> dict[str, Any]:
 
 def _plain(tagged: Any) -> Any:
     """Remove the type tags from a value of TJSONProtocol such as ``{"rec": {"1": {"str": "x"}}}``. Empty and false
-    fields are left out, because the same object arrives with and without its default values.
+    fields, and zeros, are left out, because the same object arrives with and without its default values.
     """
     if not isinstance(tagged, dict) or len(tagged) != 1:
         return tagged
@@ -209,11 +209,7 @@ def _plain(tagged: Any) -> Any:
     match tag, value:
         case "rec", dict():
             fields = {field: _plain(inner) for field, inner in value.items()}
-            return {
-                field: inner
-                for field, inner in fields.items()
-                if inner or (inner == 0 and inner is not False)
-            }
+            return {field: inner for field, inner in fields.items() if inner}
         case "lst" | "set", [str() as kind, _, *items]:
             return [_plain({kind: item}) for item in items]
         case "map", [str(), str(), _, dict() as items]:

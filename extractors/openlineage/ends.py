@@ -21,6 +21,7 @@ stated only once.
 """
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 SEVERAL: Final = "the source of columns is named ambiguously: it may be one input or another"
+MORE_FED: Final = "an output of the stream was named together with more inputs than navlin follows"
 UNLISTED: Final = "columns come from a dataset that the producer does not name among the inputs"
 _NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
 """Changes of a dataset's state that move no data, unless column sources are given or the dataset is created from
@@ -59,6 +60,8 @@ class Ends:
         self._outputs = {name: self.keys[name] for name in moved}
         self.read = {name: self.keys[name] for name in run.inputs}
         self._told = {name: self._bound_columns(known) for name, known in moved.items()}
+        if any(self._is_sink(name) and known.fed_by_more for name, known in moved.items()):
+            self._missing(MORE_FED)
         for known in self._told.values():
             for column in _columns_of(known):
                 self._also_read((column.namespace, column.name))
@@ -189,7 +192,7 @@ class Ends:
         """
         for name, output in self._outputs.items():
             known = self._told[name]
-            if self._run.streaming and len(self._outputs) > 1 and not known.columns:
+            if self._is_sink(name):
                 yield self._of_sink(operation, output, self._run.outputs[name])
             rows = self._deciding_on_all(known)
             for column, inputs in self._by_column(output, known):
@@ -205,6 +208,10 @@ class Ends:
             if rows:
                 every = {column.casefold(): column for column in (*known.fields, *known.columns)}.values()
                 yield self._deciding(operation, f"predicate {output.identity}", output, every, rows)
+
+    def _is_sink(self, name: Name) -> bool:
+        """Whether an output is one of several outputs of a stream, and its column sources are not given."""
+        return self._run.streaming and len(self._outputs) > 1 and not self._told[name].columns
 
     def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
         """Yield (column name, sources) for each written column. Fields of one struct are merged into one column."""

@@ -221,8 +221,10 @@ class _Reading:
     def _of_event(self, event: Event, at: tuple[str, int, int]) -> Iterator[Record]:
         if event.dataset is not None:
             known = Known()
-            known.learn(event.dataset, event.time_ms)
             name = (event.dataset.namespace, event.dataset.name)
+            for reason in sorted(known.learn(event.dataset, event.time_ms)):
+                path, offset, _ = at
+                yield Reject(path, f"dataset {name[1]:.200} in {name[0]:.200}: {reason}", offset)
             yield from self._writing.of_dataset_event(name, known, event.time_ms)
             return
         if not event.run:

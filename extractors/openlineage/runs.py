@@ -69,6 +69,8 @@ class Known:
     """[namespace, name] of the inputs named together with this output, by events read after the run was known to be
     streaming.
     """
+    fed_by_more: bool = False
+    """Whether inputs are missing from ``fed_by`` because there were too many."""
     about: dict[str, Any] = field(default_factory=dict)
     """Attributes of the dataset's own document: description, owner, format, and so on."""
     said_ms: dict[str, int] = field(default_factory=dict)
@@ -264,7 +266,8 @@ class Run:
                 self._learn_dataset(known, each, event.time_ms)
         for each in event.outputs if self.streaming else ():
             if (fed := self.outputs.get((each.namespace, each.name))) is not None:
-                _add(fed.fed_by, ([read.namespace, read.name] for read in event.inputs[:MAX_FED]))
+                fits = _add(fed.fed_by, ([read.namespace, read.name] for read in event.inputs[:MAX_FED]))
+                fed.fed_by_more = fed.fed_by_more or not fits or len(event.inputs) > MAX_FED
         entries = mapping(event.job_facets.get("lineage")).get("entries")
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):

@@ -20,6 +20,7 @@ from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
 from navlin.model.raw_names import shown, texts_by
+from navlin.model.redaction.literals import words_of_peer
 from navlin.urls import server_url
 
 Parameters = Mapping[str, str | int]
@@ -43,6 +44,10 @@ class RestUnavailable(RestError):
     """No instance of a service can be reached, or none is ready to respond. A later attempt may succeed."""
 
 
+class Failed(RestError):
+    """The service failed on the request (HTTP 500). Another instance may succeed."""
+
+
 class NotThere(RestError):
     """The service does not have the requested object (HTTP 404)."""
 
@@ -54,8 +59,8 @@ class Refused(RestError):
 @dataclass(frozen=True, slots=True)
 class RestAddress:
     """Address of a service and settings for requests to it. ``urls`` are its instances. The next instance is tried only
-    if one raises `RestUnavailable`; any other error ends the request. ``setting`` is the name of the setting that
-    contains them. ``user`` is for services with simple authentication that require a user name.
+    if one raises `RestUnavailable` or `Failed`; any other error ends the request. ``setting`` is the name of the setting
+    that contains them. ``user`` is for services with simple authentication that require a user name.
     """
 
     name: str
@@ -120,12 +125,18 @@ class RestService:
         )
 
     def _answer(self, path: str, parameters: Parameters | None) -> Any:
-        failures = []
+        failures: list[str] = []
+        failed: list[Failed] = []
         for url in dict.fromkeys(each.rstrip("/") for each in (self.url, *self._address.urls)):
             try:
                 return self._get(url, path, dict(parameters or {}))
             except RestUnavailable as error:
                 failures.append(str(error))
+            except Failed as error:
+                failures.append(str(error))
+                failed.append(error)
+        if len(failed) == len(failures):
+            raise failed[0]
         self._answering = ""
         raise RestUnavailable(
             f"no {self._address.name} answers ({'; '.join(failures)}): is it running, and is"
@@ -197,7 +208,8 @@ class RestService:
         if status in _TEMPORARY:
             raise RestUnavailable(f"{url}: HTTP {status}: {_message(response)}")
         if status != 200:
-            raise RestError(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
+            error = Failed if status == 500 else RestError
+            raise error(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
         if sum(map(response.content.count, (b",", b"[", b"{"))) > MOST_VALUES:
             raise RestError(f"{url}: the answer has more than {MOST_VALUES:,} values, and is not read")
         try:
@@ -239,7 +251,7 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 def wrong_url(url: str, example: str) -> str:
     """Return the reason why a setting is not the URL of a service; "" if it is one."""
     parts = server_url(url)
-    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.username:
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or "@" in parts.netloc:
         return f"{url!r} is not an address: write {example}"
     return ""
 
@@ -309,8 +321,8 @@ def _message(response: requests.Response) -> str:
     try:
         match orjson.loads(response.content):
             case {"RemoteException": {"message": str(message)}}:
-                return message[:300]
+                return words_of_peer(message[:300])
     except ValueError:
         pass
     words = re.sub(r"<(style|script)\b.*?</\1>|<[^>]{0,500}>", " ", response.text[:4000], flags=re.DOTALL)
-    return " ".join(words.split())[:200] or str(response.reason)
+    return words_of_peer(" ".join(words.split())[:200]) or str(response.reason)

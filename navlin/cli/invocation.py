@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from navlin.cli.terminal import say
+from navlin.urls import without_userinfo
 
 if TYPE_CHECKING:
     from navlin.index.people.editing import Author
@@ -47,7 +48,7 @@ class Failure(click.ClickException):
         return self.code
 
     def show(self, file: Any = None) -> None:
-        say(f"navlin: {self.message}", file=file, on_stderr=file is None)
+        say(f"navlin: {without_userinfo(self.message)}", file=file, on_stderr=file is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 
 from navlin.cli.invocation import Exit, Failure, Invocation
 from navlin.cli.terminal import console, is_watched, print_csv, print_json, print_pieces, say
+from navlin.model.refusal import Refusal
 from navlin.questions import questions_in
 from navlin.questions.declare.parameters import FORMS, Parameter, from_query, one_form, parameters_of
 from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question, Views, exit_code, to_json
@@ -72,9 +73,23 @@ class QuestionCommand(click.Command):
         as_json = ctx.params["as_json"]
         pairs = list(typed(ctx, self.question.parameters))
         one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
-        given = from_query(self.question.parameters, pairs)
+        try:
+            given = from_query(self.question.parameters, pairs)
+        except Refusal as refusal:
+            more = self._what_to_type({name for name, _ in pairs})
+            if not more:
+                raise
+            raise Refusal(f"{refusal}{more}") from None
         answering = self.answering or partial(self.answer_here, ctx.obj)
         answering(self.question, pairs, given, as_json)
+
+    def _what_to_type(self, given: set[str]) -> str:
+        """Return another line for an error if a required parameter is not given: what to type. Return "" otherwise."""
+        required = [each for each in parameters_of(self.question.parameters) if each.required]
+        if all(each.name in given for each in required):
+            return ""
+        typed = " ".join([self.question.name, *map(_as_typed, required)])
+        return f"\nType `navlin {typed}`, as in `{self.question.examples[0]}`."
 
     def answering_by(self, answering: Answering) -> QuestionCommand:
         """Return a copy of the command that answers with ``answering`` instead of the local index."""
@@ -118,6 +133,12 @@ class _Number(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
+
+
+def _as_typed(parameter: Parameter) -> str:
+    """Return a parameter as a usage line shows it: ``SOURCE``, or ``--before TIME``."""
+    metavar = parameter.typed.metavar or parameter.name.upper()
+    return metavar if parameter.typed.first else f"--{parameter.name.replace('_', '-')} {metavar}"
 
 
 def option(parameter: Parameter) -> click.Parameter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from navlin.index.schema.fields import cut
+from navlin.urls import without_userinfo
 
 MESSAGE_CHARS: Final = 2_000
 _FAULTS: Final = (
@@ -25,7 +26,8 @@ _TRACEBACK: Final = "Traceback (most recent call last):\n"
 
 
 def in_words(error: BaseException) -> str:
-    """Return the message of an error, or of the original error if a Spark task raised it."""
+    """Return the message of an error, or of the original error if a Spark task raised it, without the users and
+    passwords of URLs."""
     message = str(error)
     if isinstance(error, _FAULTS) and type(error).__module__ == "builtins":
         message = f"{type(error).__name__}: {message}"
@@ -38,4 +40,4 @@ def in_words(error: BaseException) -> str:
         message = raised if kind in _FAULT_NAMES else text or raised
     elif "\n\tat " in message:
         message = message.partition("\n\tat ")[0]
-    return cut(message, MESSAGE_CHARS) or type(error).__name__
+    return cut(without_userinfo(message), MESSAGE_CHARS) or type(error).__name__

@@ -6,11 +6,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from navlin.model.extractor import GIVEN, KEEPS_POSITIONS, Extractor, Registration
+
+MASKED_AS: Final = "all 2"
+"""Version of the masking of literals. Increase it if more is masked, so that everything is read again and masked."""
 
 
 def fingerprint(registration: Registration, extractor: Extractor) -> str:
@@ -45,5 +48,5 @@ def _hash(extractor: Extractor, *, all_settings: bool) -> str:
         if each.name not in GIVEN and (all_settings or not each.metadata.get(KEEPS_POSITIONS))
     }
     if extractor.estate.masks_literals:
-        settings["literals"] = "all"
+        settings["literals"] = MASKED_AS
     return hashlib.blake2b(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()

@@ -1,18 +1,30 @@
-"""Removes literals from the statements and other texts in an extractor's records (``[redaction] literals = "all"``).
+"""Removes literals from the texts that leave an extractor (``[redaction] literals = "all"``): its records, the note of
+its plan, and its errors.
 
 The identity and path of a key do not change; only display names lose literals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
+from navlin.index.schema.fields import USER_PREFIXES
+from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType, Key
+from navlin.model.plan import Plan
 from navlin.model.records import Entity, Record, Reject, Relation
-from navlin.model.redaction.literals import length_of, name_without_literals, without_literals, without_quoted
+from navlin.model.redaction.literals import (
+    length_of,
+    masking,
+    name_without_literals,
+    without_literals,
+    without_quoted,
+)
 from navlin.model.source import HIVE, IMPALA, SPARK
+from navlin.pipeline.failing import in_words
 
 _NAMED_BY_TEXTS: Final = frozenset(
     (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
@@ -31,9 +43,49 @@ _STAY: Final = frozenset(
     " inputs outputs wfIds edgeType transformation jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
 )
 """Attributes with names, ids and locations, which remain unchanged."""
-_OF_TABLES: Final = frozenset(("queryText", "params", "serdeProps", "viewOriginalText", "viewExpandedText"))
-"""Attributes of a table or view that may contain statements. All other attributes are names and user-written texts, and
-remain unchanged."""
+_OF_DATA: Final = frozenset(
+    "internalType owner group permissions created lastModified lastAccessed lastModifiedBy tableType fileSystemPath"
+    " inputFormat outputFormat serDeName serDeLibName partitionColNames partitionColValues clusteredByColNames"
+    " sortByColNames avroSchemaUrl dataType datasetNamespace datasetType storageLayer fileFormat"
+    " originalDescription name description tags sourceTags".split()
+)
+"""Attributes of databases, tables, columns, partitions, paths and datasets that remain unchanged: names, types,
+locations, and texts that users wrote as descriptions. Attributes that are not listed here are masked."""
+_STATISTICS: Final = frozenset(("numRows", "rawDataSize", "totalSize", "numFiles"))
+_PARAMETERS: Final = frozenset(("params", "serdeProps"))
+_NAMING_PARAMETERS: Final = frozenset(
+    "comment path metadata_location previous_metadata_location avro.schema.url kudu.table_name hbase.table.name"
+    " spark.sql.sources.provider storage_handler table_type view.default.database".split()
+)
+_NAMING_PREFIXES: Final = ("view.catalogAndNamespace.", "view.query.out.")
+"""Keys, and prefixes of keys, of parameters whose values are names, locations or comments. The value of any other
+parameter is a literal of the statement that set it."""
+_SWITCHES: Final = frozenset(("true", "false"))
+
+
+class ExtractorFailed(Exception):
+    """An extractor raised an error. The message is the error's message without literals."""
+
+
+@contextmanager
+def masked(extractor: Extractor) -> Iterator[None]:
+    """Mask literals within the block if the extractor's estate requires it, also in the errors that the block raises.
+
+    Raises `ExtractorFailed` instead of any other error if literals are masked.
+    """
+    masks = extractor.estate.masks_literals
+    with masking(masks):
+        try:
+            yield
+        except Exception as error:
+            if not masks:
+                raise
+            raise ExtractorFailed(without_quoted(in_words(error))) from None
+
+
+def plan_without_literals(plan: Plan) -> Plan:
+    """Return a plan whose note has no literals."""
+    return replace(plan, note=without_quoted(plan.note))
 
 
 def without_literals_in(record: Record) -> Record:
@@ -73,6 +125,8 @@ def _attributes(key: Key, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 def _value(key: Key, name: str, value: Any) -> Any:
     if isinstance(value, str):
         return _text(key, name, value)
+    if name in _PARAMETERS and isinstance(value, Mapping):
+        return {inner: _parameter(inner, each) for inner, each in value.items()}
     if isinstance(value, Mapping):
         return {inner: _value(key, name, each) for inner, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -82,14 +136,24 @@ def _value(key: Key, name: str, value: Any) -> Any:
 
 def _text(key: Key, name: str, text: str) -> str:
     escapes = key.source.type in _ESCAPES
+    if name in _STATEMENTS:
+        return without_literals(text, escapes=escapes)
     if key.type not in _NAMED_BY_TEXTS:
-        return without_literals(text, escapes=escapes) if name in _OF_TABLES else text
+        counted = name in _STATISTICS and text.isdecimal()
+        return text if counted or name in _OF_DATA or name.startswith(USER_PREFIXES) else length_of(text)
     if name in _STAY:
         return text
     if name in _NO_TOKENS or (name == "expression" and key.source.type == SPARK):
         return length_of(text)
     if name in _SENTENCES:
         return without_quoted(text)
-    if name in _STATEMENTS or name == "expression":
+    if name == "expression":
         return without_literals(text, escapes=escapes)
     return name_without_literals(text, escapes=escapes)
+
+
+def _parameter(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or value.lower() in _SWITCHES:
+        return value
+    stays = name in _NAMING_PARAMETERS or name.startswith(_NAMING_PREFIXES)
+    return value if stays else length_of(value)

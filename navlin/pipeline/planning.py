@@ -6,17 +6,18 @@ The clock is checked before a read is stamped with its time. A failed split is l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.journal.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run, load_positions
+from navlin.index.journal.known_positions import KnownPositions
+from navlin.index.journal.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
-from navlin.model.redaction.literals import masking
 from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
+from navlin.pipeline.masking_literals import masked, plan_without_literals
 from navlin.pipeline.reading import ReadSummary
 from navlin.pipeline.wall_clock import WallClock
 
@@ -41,18 +42,21 @@ class Planner:
     extractor: Extractor
     clock: Callable[[], int]
     wall_clock: WallClock | None = None
+    known: KnownPositions = field(default_factory=KnownPositions)
 
     def plan(self, *, complete: bool) -> tuple[SavedPositions, Plan]:
         """Return the saved positions and the plan. Raises `ClockInDoubt` and the errors of the extractor."""
         kind = fingerprint(self.registration, self.extractor)
-        before = load_positions(self.solr, self.extractor.source.id, kind)
+        before = self.known.load(self.solr, self.extractor.source.id, kind)
         values = {
             key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
         }
         failed = {name: value["times"] for name, value in _held_back(before.values)}
         went_back = self._clock_went_back()
-        with masking(self.extractor.estate.masks_literals):
+        with masked(self.extractor):
             plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back), failed))
+        if self.extractor.estate.masks_literals:
+            plan = plan_without_literals(plan)
         self._believe_clock(plan)
         if went_back:
             return before, _noted(plan, went_back)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -173,7 +173,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
     granted: set[str] = set()
     documents = 0
     dates: list[Reject] = []
-    masked = extractor.estate.masks_literals
+    masks = extractor.estate.masks_literals
     try:
         for record in _read(extractor, split):
             match record:
@@ -206,7 +206,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                 case _:
                     own.append(_control_record(record))
     except Exception as error:  # a failed split yields a failure row, so that other splits continue
-        words = without_quoted(in_words(error)) if masked else in_words(error)
+        words = without_quoted(in_words(error)) if masks else in_words(error)
         message = words.encode("utf-8", "replace")
         yield _control(FAILURE, identity=stored(split.name), document=message[:4_000])
     else:
@@ -217,7 +217,8 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
             rest = Reject(place, f"{more} more records of this place could not be read", count=more)
             yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
     for reject in dates[:REJECTS_KEPT]:  # only the dates are rejected, not the entities
-        yield _control(REJECT, document=orjson.dumps(_reject_fields(reject)))
+        said = replace(reject, reason=without_quoted(reject.reason)) if masks else reject
+        yield _control(REJECT, document=orjson.dumps(_reject_fields(said)))
     if more := sum(reject.count for reject in dates[REJECTS_KEPT:]):
         rest = Reject(split.name, f"{more} more invalid dates", count=more)
         yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))

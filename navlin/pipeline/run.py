@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from linker import link
 from linker.linking import Linking
 from navlin.index.graph.state import Held, count_held, held_below, look_up
+from navlin.index.journal.known_positions import KnownPositions
 from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.journal.purges import purged_before_ms
 from navlin.index.journal.readings import NOTED_EVERY_MS, note_idle
@@ -30,7 +31,6 @@ from navlin.index.journal.runs import (
     SavedPositions,
     Status,
     last_run,
-    load_positions,
     next_iteration,
     runs_to_link,
     save_positions,
@@ -46,6 +46,7 @@ from navlin.index.write.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan
 from navlin.model.records import Position, Reject, Split
+from navlin.model.redaction.literals import without_quoted
 from navlin.model.source import Source
 from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
@@ -56,6 +57,7 @@ from navlin.pipeline.fingerprint import fingerprint, is_of_other_reader, setting
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
+from navlin.pipeline.masking_literals import masked
 from navlin.pipeline.materialised import materialised
 from navlin.pipeline.missing import Look, Remembered, Verdict, decide
 from navlin.pipeline.planning import Planner, has_news
@@ -102,6 +104,8 @@ class Pipeline:
     """Duration of a source's lease, in seconds (see `navlin.index.journal.leases`)."""
     idle_noted_ms: dict[str, int] = field(default_factory=dict)
     """Source id → time at which this process last recorded that the source had nothing new (epoch ms)."""
+    positions: KnownPositions = field(default_factory=KnownPositions)
+    """The positions that this process knows from its earlier runs."""
 
     def run(
         self,
@@ -145,7 +149,8 @@ class _Run:
         self.session: SparkSession | None = None
         self.tag = f"run {uuid4()}"
         self.fingerprint = fingerprint(registration, extractor)
-        self.planner = Planner(solr, registration, extractor, pipeline.clock, pipeline.wall_clock)
+        self.known = pipeline.positions
+        self.planner = Planner(solr, registration, extractor, pipeline.clock, pipeline.wall_clock, self.known)
         self.started_ms = pipeline.clock()
         self.counts = RunCounts()
 
@@ -167,7 +172,7 @@ class _Run:
                     )
                     # A run that died may have written documents, its record, and positions that are not visible yet.
                     self._commit(*CORES, RUNS, soft=True)
-                    again = load_positions(self.solr, self.source.id, self.fingerprint)
+                    again = self.known.load(self.solr, self.source.id, self.fingerprint)
                     if again != before:  # another process ran the source during planning
                         before, plan = self.planner.plan(complete=complete)
                 stack.callback(self._untag)
@@ -251,13 +256,15 @@ class _Run:
             *self.planner.held_back(summary, plan, before.values),
             *self._remember(remembered, verdict, covers, record),
         ]
-        save_positions(
+        outdated = () if summary.failures else tuple(before.outdated)
+        self.known.forget(self.source.id)
+        versions = save_positions(
             self.solr,
             self.source.id,
             self.fingerprint,
             positions,
             before.values,
-            outdated=() if summary.failures else before.outdated,
+            outdated=outdated,
             fence=self._fence(before),
         )
         status = Status.HELD if verdict.held else Status.FINISHED
@@ -267,6 +274,7 @@ class _Run:
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
         self._save_run(ended)
         self.solr.commit(RUNS, soft=False)
+        self.known.saved(self.source.id, self.fingerprint, before, positions, versions, outdated)
         return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
 
     # -- plan ------------------------------------------------------------------------------------------------------------
@@ -321,6 +329,8 @@ class _Run:
     ) -> ReadingEnded:
         """Record the splits whose read crashed a process instead of raising an error, and return the error to raise."""
         message = in_words(error)
+        if self.extractor.estate.masks_literals:
+            message = without_quoted(message)
         if self.lease is not None:
             self.step("set aside")
             positions, rejects = suspected(
@@ -328,6 +338,7 @@ class _Run:
             )
             save_rejects(self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects)
             fence = self._fence(before)
+            self.known.forget(self.source.id)
             save_positions(self.solr, self.source.id, self.fingerprint, positions, before.values, fence=fence)
             self.solr.commit(RUNS, soft=False)
         more = f" and {len(splits) - 1} more" if len(splits) > 1 else ""
@@ -429,7 +440,10 @@ class _Run:
         missing = missing_in(outcomes)
         # A run that follows events covers only entities that an event reported again.
         proved = self._follows_events or all(each.proved for each in covers.listed)
-        asked = None if proved or missing.too_many else self.extractor.still_there(tuple(missing.places))
+        asked = None
+        if not proved and not missing.too_many:
+            with masked(self.extractor):
+                asked = self.extractor.still_there(tuple(missing.places))
         held = count_held(self.solr, ELEMENTS, self.source.id, live=True)
         known = Look(
             missing, held, summary.documents, remembered.water, asked, remembered.once, proved, accepted

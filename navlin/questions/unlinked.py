@@ -18,7 +18,10 @@ def _counts(asked: Asked) -> Mapping[str, Any]:
 QUESTION = Question(
     name="unlinked",
     summary="Relations with an end that is not in the index, and why.",
-    about="Relations with an end that is not in the index, the youngest first, each with the reason.",
+    about="""
+    Relations with an end that is not in the index, each with the reason: first those that the linker has not looked at yet,
+    then the youngest.
+    """,
     examples=(
         "navlin unlinked",
         "navlin unlinked --source IMPALA-1 --limit 1000 --json",

@@ -23,12 +23,14 @@ from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.solr.solr import Solr, SolrError
 from navlin.java import OLDEST_JAVA
 from navlin.model.plurals import counted
+from navlin.model.redaction.literals import masking
 from navlin.pipeline.failing import in_words
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.settings.configuration import Configuration
 from navlin.service.settings.export_settings import ExportSettings
 from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
+from navlin.urls import without_userinfo
 
 LEAST_FREE_BYTES: Final = 2 << 30
 """Minimum free disk space for a start, in bytes. Solr merges segments into new files before it removes the old ones,
@@ -43,7 +45,8 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``text`` describes the subject; if ``fine`` is false, it also gives the remedy."""
+    """The result of one check. ``text`` describes the subject, without the users and passwords of URLs; if ``fine`` is
+    false, it also gives the remedy."""
 
     subject: str
     fine: bool
@@ -51,6 +54,9 @@ class Finding:
     needed: bool = True
     """Whether navlin cannot start without the subject. False, for example, for a source, which is retried at its next
     interval."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", without_userinfo(self.text))
 
 
 def check(
@@ -193,9 +199,10 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
     if not all(finding.fine for finding in found):
         return
     try:
-        for text in extractor.check():
-            found.append(Finding(subject, True, text, needed=False))
-            yield found[-1]
+        with masking(extractor.estate.masks_literals):
+            for text in extractor.check():
+                found.append(Finding(subject, True, text, needed=False))
+                yield found[-1]
     except Exception as error:
         # Client libraries raise many types of errors; the message describes the problem of this connection.
         yield Finding(subject, False, in_words(error), needed=False)

@@ -7,12 +7,12 @@ warnings of libraries, for which the standard library is enough.
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import Mapping
 from typing import Final
 
 from navlin.model.printable import printable
+from navlin.urls import without_userinfo
 
 QUIET: Final[Mapping[str, int]] = {
     # Below WARNING, these libraries only log routine work.
@@ -24,14 +24,6 @@ QUIET: Final[Mapping[str, int]] = {
     "pysolr": logging.CRITICAL,
     "thrift": logging.CRITICAL,
 }
-
-HIDDEN: Final = "***"
-_SECRET_IN_URL = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
-
-
-def without_password(text: str) -> str:
-    """Hide the password in each URL in the text: ``https://user:***@host``."""
-    return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)
 
 
 def warnings_on_stderr() -> None:
@@ -52,4 +44,4 @@ def set_up(handler: logging.Handler, level: int | str) -> None:
 
 class _WithoutPasswords(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return printable(without_password(super().format(record)))
+        return printable(without_userinfo(super().format(record)))

@@ -2,8 +2,8 @@
 text for a terminal.
 
 Libraries that log through the standard library are included in the same form. Values whose names suggest secrets, and
-passwords in URLs, are hidden. Only top-level fields are checked by name (a name such as ``tokens`` is hidden too), and
-only strings are searched for URLs. So pass ``str(error)``, not exceptions, bytes or dicts.
+users and passwords in URLs, are hidden. Only top-level fields are checked by name (a name such as ``tokens`` is hidden
+too), and only strings are searched for URLs. So pass ``str(error)``, not exceptions, bytes or dicts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, TextIO
 import structlog
 
 from navlin.model.printable import printable
-from navlin.service.library_logs import HIDDEN, set_up, without_password
+from navlin.service.library_logs import set_up
 from navlin.service.settings.configuration import LogSettings
+from navlin.urls import HIDDEN, without_userinfo
 
 _SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|api_?key|authorization", re.IGNORECASE)
 
@@ -59,10 +60,10 @@ def only_printable(_logger: Any, _method: str, event: MutableMapping[str, Any]) 
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide values whose names suggest secrets, and passwords in URLs (a structlog processor)."""
+    """Hide values whose names suggest secrets, and users and passwords in URLs (a structlog processor)."""
     for name, value in event.items():
         if _SECRET_NAME.search(name):
             event[name] = HIDDEN
         elif isinstance(value, str):
-            event[name] = without_password(value)
+            event[name] = without_userinfo(value)
     return event

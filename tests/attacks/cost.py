@@ -13,8 +13,9 @@ import subprocess
 import time
 from urllib.parse import quote
 
-from tests.attacks.house import MIB, House, Room, Watch, basic, house, impala_record, rss_mib, together
+from tests.attacks.house import MIB, House, Room, basic, house, impala_record, together
 from tests.attacks.servers import certificate
+from tests.attacks.watching import Watch, rss_mib
 
 
 def _head(own: House, path: str, user: str | None, *lines: str, method: str = "POST") -> bytes:
@@ -45,7 +46,8 @@ def slow_bodies(room: Room) -> None:
             for i in range(200):
                 connection = socket.create_connection(("127.0.0.1", own.port), 10)
                 path = ("/login", "/api/navlin/v1/saved", "/api/v1/lineage")[i % 3]
-                connection.sendall(_head(own, path, "ann", f"Content-Length: {16 * MIB}"))
+                with contextlib.suppress(OSError):  # it may be closed at once
+                    connection.sendall(_head(own, path, "ann", f"Content-Length: {16 * MIB}"))
                 crowd.append(connection)
             ended: set[int] = set()
             until = time.monotonic() + 120

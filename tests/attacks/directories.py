@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.attacks.house import Answer, House, Room, Watch, basic, house, together
+from tests.attacks.house import Answer, House, Room, basic, house, together
 from tests.attacks.servers import Directory, certificate, entry, message, number, pour, raw_peer, result, tlv
+from tests.attacks.watching import Watch
 
 TIMEOUT_S = 2
 BIND_WORD = "BindW0rdOfNavlin"

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.attacks.house import MIB, Room, Watch, event, house, impala_record, rss_mib, spark_log
+from tests.attacks.house import MIB, Room, event, house, impala_record, spark_log
 from tests.attacks.servers import http_peer, json_answer
+from tests.attacks.watching import Watch, rss_mib
 
 ESC = "\x1b]8;;http://evil\x07x\x1b[2J\x9b31m\x85\u202e\u2066\u061c\u200f\U000e0041\ufeff"
 

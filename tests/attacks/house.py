@@ -1,6 +1,5 @@
 # ruff: noqa: S608, T201 (findings are printed in long lines; no SQL here reaches a database)
-"""A separate `navlin serve` for each attack: its configuration, its web address, its processes, and measurements during
-the attack.
+"""A separate `navlin serve` for each attack: its configuration, its web address and its processes.
 
 Everything is started in a separate directory, on loopback. A prepared state directory (cores and jars) is copied for
 each attack, so that a start takes seconds. `NAVLIN_ATTACKS_JARS` names the directory of Solr's jars (default
@@ -24,7 +23,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,19 +33,6 @@ PREPARED = Path(tempfile.gettempdir()) / f"navlin-attacks-{os.getuid()}"
 NAVLIN = [sys.executable, "-m", "navlin"]
 MIB = 1024 * 1024
 NOBODY_UID = 65534
-
-BARE = """
-import socket, sys
-s = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=512)
-while True:
-    c, _ = s.accept()
-    try:
-        c.settimeout(5); c.recv(4096)
-        c.sendall(b"HTTP/1.1 200 OK\\r\\ncontent-length: 3\\r\\nconnection: close\\r\\n\\r\\nok\\n")
-    except OSError:
-        pass
-    c.close()
-"""
 
 
 def free_port() -> int:
@@ -133,7 +119,21 @@ def spark_log(application: str, out: str, description: str = "insert", execution
         "ReadSchema: struct<a:string>\n\n(2) Execute InsertIntoHadoopFsRelationCommand\nInput [1]: [a#1]\n"
         f"Arguments: {out}, false, CSV, [path={out}], Overwrite, [a]\n\n"
     )
-    info = {"nodeName": "Scan csv ", "simpleString": "Scan", "children": [], "metadata": {}, "metrics": []}
+    write = "Execute InsertIntoHadoopFsRelationCommand"
+    scan = {
+        "nodeName": "Scan csv ",
+        "simpleString": "FileScan csv [a#1] Batched: false",
+        "children": [],
+        "metadata": {"Location": "InMemoryFileIndex(1 paths)[file:/data/in]"},
+        "metrics": [],
+    }
+    info = {
+        "nodeName": write,
+        "simpleString": f"{write} {out}, false, CSV, [path={out}], Overwrite, [a]",
+        "children": [scan],
+        "metadata": {},
+        "metrics": [],
+    }
     start = {
         "Event": sql + "Start",
         "executionId": execution,
@@ -332,6 +332,20 @@ class House:
             else {}
         )
 
+    def run_of(self, source: str, within_s: float) -> tuple[str, float]:
+        """Ask for a run of a source, and wait until the request is answered. Return the source's error, "" if the run
+        succeeded or did not end in time, and the seconds waited.
+        """
+        began = time.monotonic()
+        answer = self.ask("/api/navlin/v1/extract", {"source": source})
+        ident = answer.json()["id"] if answer.status in (200, 202) else ""
+        while ident and time.monotonic() - began < within_s:
+            asked = self.ask(f"/api/navlin/v1/requests/{ident}")
+            if asked.status == 200 and asked.json()["state"] in ("done", "failed"):
+                return str(self.source(source).get("error", "")), time.monotonic() - began
+            time.sleep(0.5)
+        return "", time.monotonic() - began
+
     def lineage_of(self, query: str) -> bytes:
         """Return the API's lineage of the first entity that `query` finds."""
         from urllib.parse import quote
@@ -391,18 +405,11 @@ def basic(name: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
-def rss_mib(pid: int, what: str = "VmRSS") -> float:
-    try:
-        found = re.search(what + r":\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    except OSError:
-        return 0.0
-    return int(found[1]) / 1024 if found else 0.0
-
-
 def _link_jars(source: str, target: str) -> str:
     if source.endswith(".jar"):
-        os.link(source, target)
-        return target
+        with suppress(OSError):  # the state of an attack may be on another disk
+            os.link(source, target)
+            return target
     return str(shutil.copy2(source, target))
 
 
@@ -445,78 +452,6 @@ def house(
         own.stop()
         if not os.environ.get("NAVLIN_ATTACKS_KEEP"):
             shutil.rmtree(own.home, ignore_errors=True)
-
-
-class Watch:
-    """Measurements during an attack: response times of three URLs compared with a bare listener, memory of the web
-    process, and the time until a line of Impala is found.
-    """
-
-    def __init__(self, own: House, line: bool = True) -> None:
-        self.own, self.line = own, line
-        self.ended = threading.Event()
-        self.times: dict[str, list[float]] = {"bare": [], "/healthz": [], "/readyz": [], "/metrics": []}
-        self.failed: list[str] = []
-        self.most_mib = 0.0
-        self.found_s: float | None = None
-        self.bare_port = free_port()
-
-    def __enter__(self) -> Watch:
-        self.bare = subprocess.Popen([sys.executable, "-c", BARE, str(self.bare_port)])
-        time.sleep(0.5)
-        self.metrics = "Bearer " + self.own.token("admin")
-        self.web = self.own.web_pid()
-        self.threads = [
-            threading.Thread(target=run, daemon=True) for run in (self._ask, self._weigh, self._find)
-        ]
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def _ask(self) -> None:
-        while not self.ended.is_set():
-            for name, times in self.times.items():
-                path, port = ("/", self.bare_port) if name == "bare" else (name, self.own.port)
-                more = {"Authorization": self.metrics} if name == "/metrics" else {}
-                answer = self.own.ask(path, user=None, port=port, limit_s=30, headers=more)
-                times.append(answer.seconds)
-                if name != "bare" and answer.status != 200:
-                    self.failed.append(f"{name}: {answer.status}")
-            time.sleep(0.05)
-
-    def _weigh(self) -> None:
-        while not self.ended.wait(0.3):
-            self.most_mib = max(self.most_mib, rss_mib(self.web))
-
-    def _find(self) -> None:
-        if self.line and not self.ended.wait(2):
-            self.found_s = self.own.line_s()
-
-    def __exit__(self, *error: object) -> None:
-        self.threads[2].join(100)
-        self.ended.set()
-        for thread in self.threads[:2]:
-            thread.join(40)
-        self.bare.kill()
-        self.bare.wait()
-        if error[0] is not None:
-            return
-        p99 = {name: sorted(times)[int(len(times) * 0.99)] for name, times in self.times.items() if times}
-        for name in ("/healthz", "/readyz", "/metrics"):
-            beyond_ms = (p99.get(name, 30) - p99.get("bare", 0)) * 1000
-            what = f"meanwhile {name}: p99 {beyond_ms:.0f} ms more than a bare listener, of {len(self.times[name])}"
-            self.own.room.see(beyond_ms <= 100, what)
-        self.own.room.see(not self.failed, f"meanwhile these answered each time {self.failed[:3]}")
-        self.own.room.see(
-            self.most_mib < 300, f"meanwhile the web process had {self.most_mib:.0f} MiB at most"
-        )
-        if self.line:
-            limit_s = max(5.0, 2 * self.own.quiet_s)
-            found_s = 999.0 if self.found_s is None else self.found_s
-            self.own.room.see(
-                found_s <= limit_s,
-                f"meanwhile a line of Impala was found in {found_s:.1f} s (limit {limit_s:.1f})",
-            )
 
 
 def together(count: int, act: Any, limit_s: float = 180) -> list[Any]:

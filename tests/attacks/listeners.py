@@ -16,18 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.house import (
-    NOBODY_UID,
-    House,
-    Room,
-    Watch,
-    basic,
-    free_port,
-    house,
-    impala_record,
-    spark_log,
-)
+from tests.attacks.house import NOBODY_UID, House, Room, basic, free_port, house, impala_record, spark_log
 from tests.attacks.servers import http_peer
+from tests.attacks.watching import Watch
+from tests.services.nginx import NoNginx, unpack
 
 STRANGER = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
 
@@ -305,11 +297,10 @@ def what_can_be_read(room: Room) -> None:
 
 def forged_names_by_nginx(room: Room) -> None:
     """Behind nginx that passes user names in a header: clients forge it in eight spellings, and strangers bypass the proxy."""
-    nginx = shutil.which("nginx") or shutil.which(
-        "nginx", path="/usr/sbin:" + str(Path(__file__).parents[2] / ".nginx/usr/sbin")
-    )
-    if not nginx:
-        room.not_run = "nginx is not installed (Debian: nginx-light)"
+    try:
+        nginx = unpack(Path(tempfile.mkdtemp(prefix="attack-nginx-")))
+    except NoNginx as error:
+        room.not_run = str(error)
         return
     door = free_port()
     web = 'trusted_proxies = ["127.0.0.1"]\nuser_header = "X-Remote-User"\nproxy_role = "lineage-viewer"'
@@ -322,7 +313,7 @@ def forged_names_by_nginx(room: Room) -> None:
             f"server {{ listen 127.0.0.1:{door}; location / {{ proxy_pass http://127.0.0.1:{own.port}; proxy_set_header X-Remote-User visitor; }}\n"
             f"location /nobody/ {{ proxy_pass http://127.0.0.1:{own.port}/; proxy_set_header X-Remote-User ''; }} }} }}\n"
         )
-        proxy = subprocess.Popen([nginx, "-c", str(conf), "-p", str(own.home)])
+        proxy = subprocess.Popen([nginx, "-e", "stderr", "-c", str(conf), "-p", str(own.home)])
         try:
             time.sleep(2)
 

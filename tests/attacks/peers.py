@@ -11,8 +11,9 @@ import time
 import zlib
 from collections.abc import Callable
 
-from tests.attacks.house import MIB, House, Room, Watch, house, rss_mib
+from tests.attacks.house import MIB, House, Room, house
 from tests.attacks.servers import certificate, http_peer, json_answer, pour, raw_peer
+from tests.attacks.watching import Watch, rss_mib
 
 TIMEOUT_S = 2
 
@@ -95,18 +96,8 @@ def heads_and_bombs(room: Room) -> None:
     with http_peer(act) as port, house(room, _yarn(port)) as own:
         for n in range(len(acts)):
             turn[0] = n
-            began = time.monotonic()
-            answer = own.ask("/api/navlin/v1/extract", {"source": "YARN-1"})
-            ident = answer.json().get("id", "") if answer.status in (200, 202) else ""
-            body = b""
-            while time.monotonic() - began < 60 + 8 * TIMEOUT_S:
-                body = own.ask(f"/api/navlin/v1/requests/{ident}").body
-                if b"failed" in body or b"finished" in body or b"error" in body:
-                    break
-                time.sleep(1)
-            took_s = time.monotonic() - began
-            error = own.source("YARN-1").get("error", "")
-            errors.append(str(error))
+            error, took_s = own.run_of("YARN-1", 60 + 8 * TIMEOUT_S)
+            errors.append(error)
             room.see(bool(error) and took_s < 60, f"peer {n}: an error after {took_s:.0f} s: {error[:110]!r}")
         room.see(
             not [e for e in errors if "\x1b" in e or "Traceback" in e],
@@ -168,16 +159,12 @@ def elsewhere(room: Room) -> None:
             ]  # fmt: skip
             for n in range(len(cases)):
                 turn[0] = n
-                own.ask("/api/navlin/v1/extract", {"source": "YARN-1"})
-                time.sleep(8)
+                error, _ = own.run_of("YARN-1", 60)
                 room.see(
                     not seen,
                     f"{cases[n][0]} {cases[n][1]} {cases[n][2][:50]}: the other host was not asked {seen[:1]}",
                 )
-                room.see(
-                    bool(own.source("YARN-1").get("error")),
-                    f"and the run failed: {own.source('YARN-1').get('error', '')[:90]!r}",
-                )
+                room.see(bool(error), f"and the run failed: {error[:90]!r}")
                 seen.clear()
             room.see(
                 len(places) < 400,
@@ -236,15 +223,7 @@ def metastores(room: Room) -> None:
             with Watch(own):
                 for n in range(9):
                     turn[0] = n
-                    began = time.monotonic()
-                    ident = own.ask("/api/navlin/v1/extract", {"source": "HIVE-1"}).json().get("id", "")
-                    while time.monotonic() - began < 120:
-                        body = own.ask(f"/api/navlin/v1/requests/{ident}").body
-                        if any(word in body for word in (b"failed", b"finished", b"error")):
-                            break
-                        time.sleep(1)
-                    error = own.source("HIVE-1").get("error", "")
-                    took_s = time.monotonic() - began
+                    error, took_s = own.run_of("HIVE-1", 120)
                     room.see(
                         bool(error) and took_s < 90,
                         f"metastore {n}: an error after {took_s:.0f} s: {error[:110]!r}",

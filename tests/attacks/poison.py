@@ -13,14 +13,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.house import (
-    Room,
-    Watch,
-    event,
-    house,
-    impala_record,
-    spark_log,
-)  # fmt: skip
+from tests.attacks.house import Room, event, house, impala_record, spark_log
+from tests.attacks.watching import Watch
 
 ESC = "\x1b]8;;http://evil\x07x\x1b[2J\x9b31m\x85\u202e\u2066\u061c\u200f\U000e0041\ufeff"
 
@@ -315,6 +309,7 @@ def ends_that_are_not_there(room: Room) -> None:
                 impala_record(
                     table,
                     f"shop.secret_{tag}_{i}",
+                    text=f"insert into {table} select 1",  # the text must not name the source
                     edges=[{"sources": [end], "targets": [0], "edgeType": "PROJECTION"}],
                 )
             )

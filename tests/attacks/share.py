@@ -22,13 +22,13 @@ from tests.attacks.house import (
     Answer,
     House,
     Room,
-    Watch,
     basic,
     event,
     free_port,
     house,
     together,
 )
+from tests.attacks.watching import Watch
 
 
 def _packed(events: list[dict[str, Any]]) -> bytes:
@@ -361,11 +361,8 @@ def full_disk(room: Room) -> None:
             own.ask("/api/navlin/v1/search?query=origin", user=None, Authorization=token).status == 200,
             "a token is answered",
         )
-        room.see(
-            "no space" in own.ask("/api/navlin/v1/status").body.decode()
-            or '"short":true' in own.ask("/api/navlin/v1/status").body.decode(),
-            "status says that there is no space",
-        )
+        status = own.ask("/api/navlin/v1/status").json()
+        room.see(bool((status.get("space") or {}).get("short")), "status says that there is no space")
         own.say(*({**_record(i)} for i in range(20)))
         time.sleep(30)
         room.see(own.alive(), "serve lives on a full disk")

@@ -25,12 +25,13 @@ class ThriftMetastore:
     ``tables`` maps the names in listings and requests to tables; ``partitions`` maps the name of a table to its
     partitions by name. ``damage`` maps a table name to a function that changes the bytes of each response
     containing that table. ``mishaps`` maps (call, requested name) to "silent", "broken" (the connection breaks),
-    "broken once" or "refused".
+    "broken once" or "refused" (with the message ``refusal``).
     """
 
     def __init__(self) -> None:
         self.databases = ["damaged"]
         self.mishaps: dict[tuple[str, str], str] = {}
+        self.refusal = "out of memory"
         self.tables: dict[str, idl.Table] = {}
         self.partitions: dict[str, dict[str, idl.Partition]] = {}
         self.damage: dict[str, Callable[[bytes], bytes]] = {}
@@ -71,7 +72,7 @@ class ThriftMetastore:
                     break
                 if mishap != "silent":
                     answer = self._answer(name, number, call, asked)
-                    buffered.write(_refusal(name, number) if mishap == "refused" else answer)
+                    buffered.write(_refusal(name, number, self.refusal) if mishap == "refused" else answer)
                 buffered.flush()
         client.close()
 
@@ -121,11 +122,11 @@ class ThriftMetastore:
         return NotImplemented, []
 
 
-def _refusal(name: str, number: int) -> bytes:
+def _refusal(name: str, number: int, message: str) -> bytes:
     buffer = TMemoryBuffer()
     protocol = TBinaryProtocol(buffer)
     protocol.writeMessageBegin(name, TMessageType.EXCEPTION, number)
-    TApplicationException(TApplicationException.INTERNAL_ERROR, "out of memory").write(protocol)
+    TApplicationException(TApplicationException.INTERNAL_ERROR, message).write(protocol)
     protocol.writeMessageEnd()
     return bytes(buffer.getvalue())
 

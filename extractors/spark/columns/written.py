@@ -21,7 +21,8 @@ from extractors.spark.plan.tree import Node
 from extractors.spark.plan.writes import Write
 
 MAX_SOURCES: Final = 200_000
-"""Maximum number of data sources of all columns in one write. Control sources do not count."""
+"""Maximum number of data sources of all columns in one write. It is also the maximum number of control sources, apart
+from those that all columns share. Further control sources are left out, and the columns are incomplete."""
 _VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
 _VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
 _RELATION_COLUMNS: Final = re.compile(r"Relation [^\s\[\]()]+\[([^\[\]]*)\]")
@@ -244,6 +245,9 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
     expanded: dict[int, tuple[SourceColumn, ...]] = {}
     reasons: dict[Incomplete, None] = {}
     count = 0
+    kept_control = _kept_control(flows, relation)
+    if kept_control is not None:
+        reasons[Incomplete.TOO_MANY] = None
 
     def columns(bits: int) -> tuple[SourceColumn, ...]:
         if bits not in expanded:
@@ -252,7 +256,10 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
 
     for name, flow in flows.items():
         doubt = relation.doubt | (Doubt.INCOMPLETE if flow.unexplained else flow.doubt)
-        data, control = columns(flow.data), columns((flow.control | relation.rows) & ~flow.data)
+        control_bits = (flow.control | relation.rows) & ~flow.data
+        if kept_control is not None:
+            control_bits &= kept_control
+        data, control = columns(flow.data), columns(control_bits)
         count += len(data)
         if count > MAX_SOURCES:
             return unknown_columns(Incomplete.TOO_MANY)
@@ -265,12 +272,24 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
                 of_column(name, flow.expression),
                 inferred=bool(doubt & Doubt.INFERRED),
                 opaque=bool(doubt & Doubt.OPAQUE),
-                incomplete=bool(doubt & Doubt.INCOMPLETE),
+                incomplete=bool(doubt & Doubt.INCOMPLETE) or kept_control is not None,
                 kept=columns(flow.kept & ~flow.data),
             )
         )
         reasons |= dict.fromkeys(reasons_of(doubt))
     return WrittenColumns(tuple(written), tuple(reasons))
+
+
+def _kept_control(flows: Mapping[str, Flow], relation: Relation) -> int | None:
+    """Return the set of control sources that all columns share, if the columns have more than `MAX_SOURCES` others;
+    None if they have fewer."""
+    own = [(flow.control | relation.rows) & ~flow.data for flow in flows.values()]
+    if sum(map(int.bit_count, own)) <= MAX_SOURCES:
+        return None
+    shared = -1
+    for flow in flows.values():
+        shared &= flow.control | relation.rows | flow.data
+    return shared if sum((each & ~shared).bit_count() for each in own) > MAX_SOURCES else None
 
 
 def _of_relation(relation: Relation) -> Incomplete:

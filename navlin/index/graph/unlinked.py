@@ -80,7 +80,8 @@ def unlinked_relations(
         filters.append(
             q.absent("unlinkedReason") if reason == UNKNOWN_REASON else q.term("unlinkedReason", reason)
         )
-    sort = "unlinkedSince desc,identity asc"
+    # A relation without a date is the youngest, as in `unlinked_counts`.
+    sort = "if(exists(unlinkedSince),1,0) asc,unlinkedSince desc,identity asc"
     params = {"q": "unlinked:true", "fq": filters, "fl": TYPED, "rows": limit, "start": offset, "sort": sort}
     answer = solr.select(RELATIONS, params)["response"]
     return tuple(map(StoredRelation.of, answer["docs"])), int(answer["numFound"])

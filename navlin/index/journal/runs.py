@@ -212,12 +212,17 @@ class SavedPositions:
     versions: Mapping[str, int] = field(default_factory=dict)
 
 
+def of_positions(source_id: str) -> list[str]:
+    """Return the filters that select the positions of a source."""
+    return ["kind:position", f"{{!term f=sourceId}}{source_id}"]
+
+
 def load_positions(solr: Solr, source_id: str, fingerprint: str) -> SavedPositions:
     values: dict[str, Any] = {}
     outdated: dict[str, str] = {}
     versions: dict[str, int] = {}
-    filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
-    for document in solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body,_version_", filters=filters):
+    fields = "identity,key,fingerprint,body,_version_"
+    for document in solr.cursor(RUNS, "*:*", fields, filters=of_positions(source_id)):
         versions[document["identity"]] = int(document["_version_"])
         if document["fingerprint"] == fingerprint:
             values[raw(document["key"])] = loads(document["body"])
@@ -235,9 +240,9 @@ def save_positions(
     *,
     outdated: Iterable[str] = (),
     fence: Fence | None = None,
-) -> int:
-    """Write the positions that differ from ``before``; return their number. Call this after the hard commit of the
-    data.
+) -> Mapping[str, int]:
+    """Write the positions that differ from ``before``. Return the ids of the written documents, with their versions (0
+    if unknown). Call this after the hard commit of the data.
 
     ``outdated`` are ids of positions that are no longer valid. They are removed, because they would become valid again
     if their settings came back. With a ``fence``, nothing that another process has saved under a later lease is
@@ -260,12 +265,13 @@ def save_positions(
         for key, value in changed.items()
         if value is not None
     ]
+    versions: dict[str, int] = {}
     for written in in_batches(documents, 1_000):
-        _add_fenced(solr, written, fence)
+        versions |= _add_fenced(solr, written, fence)
     ids = {document["identity"] for document in documents}
     for batch in in_batches([*gone, *(each for each in outdated if each not in ids)], 1_000):
         _delete_fenced(solr, batch, fence)
-    return len(changed)
+    return versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,23 +285,26 @@ class Fence:
     renew: Callable[[], None]
 
 
-def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence | None) -> None:
+def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence | None) -> Mapping[str, int]:
     if fence is None:
-        solr.add_all(RUNS, documents)
-        return
+        return solr.add_all(RUNS, documents).applied
     versions = fence.versions
+    applied: dict[str, int] = {}
     todo = {document["identity"]: document for document in documents}
     while todo:
         versioned = [
             {**document, "_version_": versions.get(identity, -1)} for identity, document in todo.items()
         ]
-        conflicts = solr.add_all(RUNS, versioned).conflicts
+        added = solr.add_all(RUNS, versioned)
+        applied |= added.applied
+        conflicts = added.conflicts
         if conflicts:
             # Either we have lost the lease, and ``renew`` raises, or a process without the lease wrote late, and our
             # write wins.
             fence.renew()
             versions = _versions(solr, conflicts)
         todo = {identity: todo[identity] for identity in conflicts}
+    return applied
 
 
 def _delete_fenced(solr: Solr, ids: Sequence[str], fence: Fence | None) -> None:
@@ -317,8 +326,8 @@ def _versions(solr: Solr, ids: Sequence[str]) -> dict[str, int]:
 
 def forget_positions(solr: Solr, source_id: str) -> None:
     """Remove all positions of a source, so that the next plan is a complete one."""
-    filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
-    ids = [document["identity"] for document in solr.cursor(RUNS, "*:*", "identity", filters=filters)]
+    found = solr.cursor(RUNS, "*:*", "identity", filters=of_positions(source_id))
+    ids = [document["identity"] for document in found]
     for batch in in_batches(ids, 1_000):
         solr.delete_ids(RUNS, batch)
 

@@ -39,8 +39,12 @@ _PREFIX = rf"""(?: [A-Za-z]{{0,2}} (?=['"]|\$\w{{0,30}}\$)
       | (?!{_READS}) \w{{1,40}}
     ) \( \s*+ [A-Za-z]{{0,2}} (?=\\*['"]) )"""
 """The prefix of a literal (``N'…'``, ``f"…"``), or a call around the literal."""
-_OF_YAML = r"(?: (?: &\w{1,40} | !!(?:str|binary) ) [ \t]++ )?+"
-"""A YAML anchor, or the tag of a string."""
+_OF_YAML = (
+    r"(?: (?: &\w{1,40} | !!(?:str|binary)"
+    r" | !(?!(?:Ref|GetAtt|Sub|ImportValue|Join|Select|FindInMap|If|secret|env|include|reference)\b)\w{1,40} )"
+    r" [ \t]++ )?+"
+)
+"""A YAML anchor, or a tag that is not a reference to a value elsewhere."""
 _IN_BRACKETS = r"""(?: \s*+ \( (?= \s{0,20} \\*["'] [^"'\n]{0,200} ["'] \s{0,40} [)"'] ) )?+"""
 """A bracket before one literal, or before several literals that form one value, but not before a tuple."""
 _NAMED = re.compile(

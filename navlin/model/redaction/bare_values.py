@@ -187,6 +187,7 @@ def _length_assigned(bare: _Bare) -> int:
         is_word
         and (_is_column_at_head(bare) if at_head else _is_column(bare))
         and not _SETTING.search(bare.before)
+        and not _is_setting(name, value)
     ):
         return 0
     is_property = at_head and not bare.in_sql and not _SETS.match(bare.line) and not name.isupper()
@@ -200,6 +201,11 @@ def _length_assigned(bare: _Bare) -> int:
     ):
         return quoted.end()
     return len(value)
+
+
+def _is_setting(name: str, value: str) -> bool:
+    """Whether a name of three or more components has a long value that does not look like a column."""
+    return name.count(".") > 1 and len(value) >= LONG and "." not in value and is_opaque(value)
 
 
 def _is_column_at_head(bare: _Bare) -> bool:

@@ -156,6 +156,8 @@ class _Statement:
         if self._at(start - 1).low == "case" and self._at(end + 1).low == "when":
             yield from self._cases(end + 1)
         yield from self._left_of(start)
+        if openings:
+            yield from self._in_row(openings[-1], at)
         yield from self._right_of(end + 1, alone=start == end)
 
     def _expression(self, first: int, last: int) -> tuple[int, int, int]:
@@ -178,9 +180,12 @@ class _Statement:
         return first, last, brackets
 
     def _left_of(self, start: int) -> Iterator[_Token]:
-        if self._at(start - 1).text not in _EQUALS:
-            return
         literal = start - 2
+        if (self._at(start - 1).low, self._at(start - 2).low) == ("from", "distinct"):
+            literal = start - 4 - (self._at(start - 3).low == "not")
+            start = literal + 2
+        elif self._at(start - 1).text not in _EQUALS:
+            return
         for _ in range(_MOST_STEPS):
             literal -= self._at(literal).text == ")"
         opened = literal == start - 2 or self._at(literal - 1).text == "("
@@ -195,6 +200,11 @@ class _Statement:
                 alone and token.text in _EQUALS and "(" in (self._at(at + 1).text, self._at(at + 2).text)
             ):
                 yield from self._value(at + 1)
+            return
+        if token.low == "is":
+            at += 1 + (self._at(at + 1).low == "not")
+            if (self._at(at).low, self._at(at + 1).low) == ("distinct", "from"):
+                yield from self._value(at + 2)
             return
         if token.low == "not":
             at += 1
@@ -229,6 +239,44 @@ class _Statement:
             ):
                 return
             at += 1
+
+    def _in_row(self, opened: int, at: int) -> Iterator[_Token]:
+        """Yield the literals compared with the column at ``at`` of the row that opens at ``opened``, as in ``(name,
+        password) = ('…', '…')`` and ``(name, password) in (('…', '…'))``."""
+        if at - opened > _MOST_IN_CALL:
+            return
+        place, closed = self._texts[opened:at].count(","), at + 1
+        while self._kinds[closed : closed + 1] in (["word"], ["quoted"]) or self._at(closed).text in (
+            ".",
+            ",",
+        ):
+            closed += 1
+            if closed - at > _MOST_IN_CALL:
+                return
+        if self._at(closed).text != ")" or (not place and closed == at + 1):
+            return
+        closed += 1 + (self._at(closed + 1).low == "not")
+        if self._at(closed).text in _EQUALS and self._at(closed + 1).text == "(":
+            yield from self._element(closed + 2, place)
+        elif self._at(closed).low == "in" and self._at(closed + 1).text == "(":
+            for row in range(closed + 2, min(closed + _MOST_IN_LIST, len(self._texts))):
+                if self._texts[row] == "(":
+                    yield from self._element(row + 1, place)
+                elif self._texts[row] in (";", "select"):
+                    return
+
+    def _element(self, at: int, place: int) -> Iterator[_Token]:
+        """Yield the literal that is the element number ``place`` of the row whose first element is at ``at``."""
+        depth = 1
+        for each in range(at, min(at + _MOST_IN_CALL, len(self._texts))):
+            if not place and depth == 1:
+                yield from self._value(each)
+                return
+            text = self._texts[each]
+            depth += (text == "(") - (text == ")")
+            if not depth:
+                return
+            place -= text == "," and depth == 1
 
     def _second(self, at: int) -> Iterator[_Token]:
         for place in range(at, at + _MOST_STEPS):

@@ -25,7 +25,9 @@ _SIGNS_OF_LITERALS: Final = re.compile(r"['\"\d$\\]|--|/\*|#")
 _OTHER_QUOTES: Final = re.compile(r"\$\w*\$|(?<!\S)#|\bq'", re.IGNORECASE)
 """Quotes and comments that not every dialect has."""
 _MAY_BE_STATEMENT: Final = re.compile(r"[\s'\"]")
-_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_QUOTED: Final = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)(?!\w)")
+"""A quotation in a sentence. A quote next to a letter or digit is part of a quoted text."""
+_APOSTROPHE: Final = re.compile(r"(?<=\w)'(?=[st]\b)")
 
 
 @contextmanager
@@ -69,15 +71,21 @@ def name_without_literals(name: str, *, escapes: bool = False) -> str:
 
 def without_quoted(text: str) -> str:
     """Return a sentence written by navlin without its quotations; only its length if a quotation is unbalanced."""
-    masked = _QUOTED.sub(STRING, text)
+    masked = _QUOTED.sub(STRING, _APOSTROPHE.sub("\0", text))
     rest = masked.replace(STRING, "")
-    return length_of(text) if "'" in rest or '"' in rest else masked
+    return length_of(text) if "'" in rest or '"' in rest else masked.replace("\0", "'")
 
 
 def said_in_state(text: str) -> str:
     """Return a message of an engine in the form that may be saved between two reads. The message must not be part of an
     identity."""
     return length_of(text) if masks_literals() else redact(text)
+
+
+def words_of_peer(text: str) -> str:
+    """Return a message of another service for use in an error, a reject or a note: only its length if literals are
+    masked, because the service may quote a statement in any form."""
+    return length_of(text) if masks_literals() else text
 
 
 def _masked(text: str, dialect: str) -> str | None:

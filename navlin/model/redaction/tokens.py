@@ -34,6 +34,7 @@ _TOKENS = {
     "dose": rf"dose{_HEX}{{32}}(?:-\d)?",
     "hv": r"hv[sbr]\.[\w-]{20,}+",
     "k_": r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}+",
+    "navlin_": r"navlin_[\w-]{43}",
     "whsec_": r"whsec_[\w+/=]{20,}+",
     "sk-": r"sk-(?:(?:proj|svcacct|admin|ant|or|lf)-[\w-]{20,}+|[A-Za-z0-9]{20,}+)",
     "npm_": r"npm_[A-Za-z0-9]{30,}+",

@@ -242,7 +242,10 @@ def _filled(cls: type[T], given: Mapping[str, Any]) -> T:
                 read = each.of_texts if isinstance(value, _Texts) else each.of_json
                 values[each.name] = read(value)
             elif each.required:
-                wrong.append(f"{each.name} is missing")
+                words = each.words.removesuffix(".")
+                wrong.append(
+                    f"{each.name} is missing" + (f": {words[0].lower()}{words[1:]}" if words else "")
+                )
         except Refusal as refusal:
             wrong.append(str(refusal))
     if wrong:

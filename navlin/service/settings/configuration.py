@@ -21,7 +21,7 @@ from navlin.service import FILE_VARIABLE
 from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.settings.typed import Complain, build, expand, named_tables, suggest
 from navlin.service.settings.web_settings import WebSettings
-from navlin.urls import server_url
+from navlin.urls import server_url, without_userinfo
 
 if TYPE_CHECKING:
     from navlin.service.settings.export_settings import ExportSettings
@@ -271,7 +271,8 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
+        text = without_userinfo(self.text)
+        return f"{self.file}:{self.line}: {text}" if self.line else f"{self.file}: {text}"
 
 
 class BadConfiguration(Exception):

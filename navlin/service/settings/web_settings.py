@@ -10,10 +10,15 @@ from pathlib import Path
 
 from navlin.access.proxy import Proxy
 from navlin.access.roles import ROLES
+from navlin.urls import server_url
 
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
 _ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 _URL = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
+_ADDRESSES = (
+    ("public_origin", _ORIGIN, "the address that browsers show", "https://gateway.example:8443"),
+    ("hue_url", _URL, "the address at which browsers find Hue", "https://hue.example:8888/hue"),
+)
 _BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 
@@ -69,16 +74,10 @@ class WebSettings:
         if self.openlineage_users and self.openlineage_directory is None:
             yield "openlineage_users", "openlineage_users needs openlineage_directory"
         yield from self._problems_of_proxy()
-        if self.public_origin and not _ORIGIN.fullmatch(self.public_origin):
-            yield (
-                "public_origin",
-                'public_origin must be the address that browsers show, like "https://gateway.example:8443"',
-            )
-        if self.hue_url and not _URL.fullmatch(self.hue_url):
-            yield (
-                "hue_url",
-                'hue_url must be the address at which browsers find Hue, like "https://hue.example:8888/hue"',
-            )
+        for key, form, meaning, example in _ADDRESSES:
+            url = getattr(self, key)
+            if url and (not form.fullmatch(url) or server_url(url) is None):
+                yield key, f'{key} must be {meaning}, like "{example}", but is {url!r}'
         for key in ("session_idle_s", "session_lifetime_s"):
             if not getattr(self, key) > 0:
                 yield key, f"{key} must be more than 0"
