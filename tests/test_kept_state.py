@@ -263,7 +263,7 @@ NOT_KEPT: Final = frozenset(
     {
         "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
         "extractors.openlineage.events.Dataset", "extractors.spark.plan.kinds.PlanNode", "extractors.spark.plan.text._Line",
-        "extractors.yarn.rest.RestAddress",
+        "extractors.rest.RestAddress",
     }
 )  # fmt: skip
 """Classes that the check also finds, although they are not part of saved state. They are made from responses of
