@@ -151,4 +151,5 @@ class Yarn(Extractor):
         limits = (self.connect_timeout_s, self.read_timeout_s)
         cache = f"{self.estate.spool}/java" if self.estate.spool else ""
         login = Login(self.principal, self.keytab, self.krb5_conf, cache)
-        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits, login)
+        shows = "every application (yarn.admin.acl, or its view ACLs)"
+        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits, login, shows)
