@@ -109,7 +109,10 @@ class RestService:
         """Return the list in the response to ``path``. ``way`` holds the keys that lead to the list: for ``{"apps":
         {"app": […]}}``, it is ("apps", "app"). Raises a `RestError`, also if the response has another structure.
         """
-        answer = self.get(path, way[0], parameters)
+        return self.entries_of(self.get(path, way[0], parameters), path, way)
+
+    def entries_of(self, answer: Any, path: str, way: Sequence[str]) -> list[Mapping[str, Any]]:
+        """Return the list in a parsed response to ``path``, as `entries` does."""
         try:
             return _entries(answer, way)
         except TypeError:
