@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from calendar import timegm
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
@@ -330,11 +330,13 @@ def _time_ms(text: str) -> int:
     found = _TIME.match(text)
     if found is None:
         return 0
-    day, month, year, *clock = found.groups()
+    day, month, year, hour, minute, second = found.groups()
     try:
-        at_ms = 1_000 * timegm((int(year), _MONTHS.index(month) + 1, int(day), *map(int, clock)))
+        date = datetime(int(year), _MONTHS.index(month) + 1, int(day), tzinfo=UTC)
+        at = date.replace(hour=int(hour), minute=int(minute), second=int(second))
     except ValueError:
         return 0
+    at_ms = 1_000 * int(at.timestamp())
     return at_ms if 0 < at_ms < LATEST_MS else 0
 
 

@@ -118,7 +118,7 @@ class Oozie(Extractor):
         login = Login(self.principal, self.keytab, self.krb5_conf, cache)
         shows = "every job (the ACLs of jobs, or oozie.service.AuthorizationService)"
         address = RestAddress(
-            "Oozie", "urls", self.urls, self.auth, self.user, self.ca_file, *limits, login, shows
+            "server of Oozie", "urls", self.urls, self.auth, self.user, self.ca_file, *limits, login, shows
         )
         with asking(address) as service:
             yield Server(service)
