@@ -24,6 +24,7 @@ from extractors.oozie.names import PARTS, application_key_of, operation_type, pa
 from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, application_key, location_key, table_key
 from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
+from navlin.model.redaction.literals import length_of
 from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority
 from navlin.model.tree import below
 
@@ -217,9 +218,13 @@ class JobRecords:
         return {
             "operationType": operation_type(kind),
             "applicationPath": location,
-            "queryText": definition.text if definition else None,
+            "queryText": self._shown(definition) if definition else None,
             "definitionHash": definition.hash if definition else None,
         }
+
+    def _shown(self, definition: Definition) -> str:
+        # A definition is not a statement, so its literals cannot be told from its other words.
+        return length_of(definition.text) if self.estate.masks_literals else definition.text
 
     def _flows(
         self,
