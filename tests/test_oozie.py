@@ -140,6 +140,44 @@ def test_a_later_round_costs_by_what_changed(server: OozieServer) -> None:
     assert len(server.asked) - before == 4 + 10 + 1
 
 
+@pytest.mark.services
+def test_a_round_with_ten_changes_among_twenty_thousand_workflows_costs_by_the_ten(
+    server: OozieServer,
+) -> None:
+    names = [f"app-{number}" for number in range(50)]
+    jobs = [
+        made.workflow(
+            number,
+            appName=names[number % 50],
+            appPath=f"/apps/{names[number % 50]}",
+            createdTime=gmt(NOW_MS - 1_000 * HOUR_MS + number * SECOND_MS),
+            lastModTime=gmt(NOW_MS - 1_000 * HOUR_MS + number * SECOND_MS),
+        )
+        for number in range(20_000)
+    ]
+    add(
+        server, *jobs, made.coordinator(1, *actions(5_000)), W=made.definition("load"), C="<coordinator-app/>"
+    )
+    following = Following(server)
+    found = following.run()
+    assert len(found.executions) == 25_000
+    assert found.operations.keys() == {*names, "hourly"}
+    # Each workflow, a definition for each application of a batch, and some pages.
+    assert len(server.asked) < 20_000 + 400 + 100
+    assert following.is_quiet()
+    for number in range(0, 20_000, 2_000):
+        add(server, {**jobs[number], "lastModTime": gmt(NOW_MS - MINUTE_MS), "run": 1})
+    add(server, made.coordinator(1, *actions(5_003, 5_003)))
+    before = len(server.asked)
+    assert len(following.run().executions) == 10
+    assert len(server.asked) - before <= 4 + 10 + 10
+    server.jobs[identity(1, "C")] |= {"lastAction": gmt(NOW_MS)}
+    server.changed_ms[identity(1, "C")] = NOW_MS
+    before = len(server.asked)
+    assert len(following.run().executions) == 3
+    assert len(server.asked) - before <= 4 + 6
+
+
 def test_running_workflows_are_read_in_each_round(server: OozieServer) -> None:
     add(server, made.workflow(1), made.running(2, lastModTime=gmt(NOW_MS - HOUR_MS)))
     following = Following(server)
@@ -335,6 +373,30 @@ def test_coordinators_that_are_not_remembered_are_read_again(
     following = Following(server)
     assert len(following.run().executions) == 12
     assert len(following.run().executions) == 6
+
+
+def test_purged_coordinators_are_forgotten_before_there_is_no_more_room(
+    server: OozieServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MAX_REMEMBERED", 8)
+    add(server, made.workflow(1), *(made.coordinator(number) for number in range(5)))
+    following = Following(server)
+    following.run()
+    for number in range(4):
+        del server.jobs[identity(number, "C")]
+    following.run()
+    assert [key for key in following.positions if key.startswith(wanted.REMEMBERED)] == [
+        wanted.Remembered.key(identity(4, "C"))
+    ]
+    assert following.is_quiet()
+
+
+def test_a_complete_round_does_not_ask_an_older_server_for_an_order(server: OozieServer) -> None:
+    server.sorts = False
+    add(server, made.workflow(1), made.coordinator(1, *actions(2)))
+    following = Following(server)
+    following.run()
+    assert len(following.run(complete=True).executions) == 3
 
 
 # -- What is remembered --------------------------------------------------------------------------------------------------

@@ -127,8 +127,11 @@ class Planning:
         """Yield the coordinators, or bundles, that are new, have changed, or have actions that may have changed."""
         known = {each: value for each, value in before.remembered.items() if kind_of(each) is kind}
         touched = workflows.actions if kind is Kind.COORDINATOR else {}
+        room = MAX_REMEMBERED - len(before.remembered)
         sought = touched.keys() | {each for each, value in known.items() if value.open}
-        chosen = BY_CHANGE if known and workflows.sorts else ""
+        # Purged jobs are forgotten when the whole list is read, which is before there is no more room.
+        whole = not (known and before.changed_ms and workflows.sorts and room > MAX_REMEMBERED // 2)
+        chosen = "" if whole else BY_CHANGE
         fingerprints: dict[str, str] = {}
         for page in oozie.pages(kind, chosen, self.page):
             fingerprints.update((each.id, each.fingerprint) for each in page)
@@ -136,7 +139,8 @@ class Planning:
             sought |= news
             if chosen and not news:
                 break
-        room = MAX_REMEMBERED - len(before.remembered)
+        if whole:
+            sought |= known.keys() - fingerprints.keys()
         for identity in sorted(sought):
             old = known.get(identity, Remembered(""))
             room -= identity not in known

@@ -18,7 +18,7 @@ from extractors.oozie.definitions import (
     to_coordinator_definition,
     to_workflow_definition,
 )
-from extractors.oozie.ends import Missing, ends_of, ends_of_coordinator
+from extractors.oozie.ends import Found, Missing, ends_of, ends_of_coordinator
 from extractors.oozie.names import run_key
 from extractors.oozie.records import Above, JobRecords
 from extractors.oozie.server import Oozie
@@ -47,8 +47,8 @@ class Reading:
     _parents: dict[str, Workflow | None] = field(default_factory=dict)
     _coordinators: dict[str, CoordinatorDefinition | None] = field(default_factory=dict)
     _bundles: dict[str, Schedule | None] = field(default_factory=dict)
-    _newest: dict[str, Workflow] = field(default_factory=dict)
-    """Identity of a workflow's application → its newest run in this split."""
+    _newest: dict[str, tuple[Workflow, Sequence[Found]]] = field(default_factory=dict)
+    """Identity of a workflow's application → its newest run in this split, with what its actions read and wrote."""
     _writing: set[str] = field(default_factory=set)
     """Identities of the applications with an action that is known to have written something."""
     _rejects: list[Reject] = field(default_factory=list)
@@ -90,23 +90,24 @@ class Reading:
         workflow = self.oozie.workflow(wanted.id)
         if workflow is None:
             return ()
+        steps = [ends_of(each) for each in workflow.actions]
         if coordinator := coordinator_of(workflow.parent):
-            found = tuple(self._of_coordinator(workflow, coordinator[0]))
+            found = tuple(self._of_coordinator(workflow, steps, coordinator[0]))
         else:
-            found = tuple(self.records.run(workflow, self._above(workflow)))
+            found = tuple(self.records.run(workflow, steps, self._above(workflow)))
         application = self.records.workflow_key(workflow).identity
-        newest = self._newest.setdefault(application, workflow)
+        newest, _ = self._newest.setdefault(application, (workflow, steps))
         if (workflow.created_ms, workflow.id) > (newest.created_ms, newest.id):
-            self._newest[application] = workflow
-        if any(step.outputs for each in workflow.actions for step in ends_of(each).steps):
+            self._newest[application] = (workflow, steps)
+        if any(step.outputs for each in steps for step in each.steps):
             self._writing.add(application)
         return found
 
     def _applications(self) -> Iterator[Record]:
         """Yield the application of each workflow of this split once, by its newest run."""
-        for application, newest in self._newest.items():
+        for application, (newest, steps) in self._newest.items():
             definition = self._definition(newest.id, to_workflow_definition)
-            missing = {each for action in newest.actions for each in ends_of(action).missing}
+            missing = {reason for each in steps for reason in each.missing}
             missing |= {Missing.MANY_ACTIONS} if newest.actions_cut else set()
             writes = application in self._writing
             yield from self.records.application(newest, definition, sorted(missing), writes=writes)
@@ -129,7 +130,9 @@ class Reading:
             run = 0
         return Above(application, run_key(self.records.source, parent.id, run, application), action)
 
-    def _of_coordinator(self, workflow: Workflow, coordinator: str) -> Iterator[Record]:
+    def _of_coordinator(
+        self, workflow: Workflow, steps: Sequence[Found], coordinator: str
+    ) -> Iterator[Record]:
         """Yield a workflow that a coordinator started, and the flows of the coordinator in this run."""
         if coordinator not in self._coordinators:
             self._coordinators[coordinator] = self._definition(coordinator, to_coordinator_definition)
@@ -137,7 +140,7 @@ class Reading:
         path = properties(parsed(workflow.conf)).get(_COORDINATOR_PATH, "")
         application = self.records.coordinator_key(path, "", definition) if path else None
         action = run_key(self.records.source, workflow.parent, application=application)
-        yield from self.records.run(workflow, Above(application, action))
+        yield from self.records.run(workflow, steps, Above(application, action))
         if definition is not None and application is not None and workflow.status == "SUCCEEDED":
             found = ends_of_coordinator(definition, workflow.conf)
             writes = definition.has_outputs

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from extractors.oozie.answers import Action, CoordinatorAction, Kind, Schedule, Workflow
 from extractors.oozie.definitions import CoordinatorDefinition, Definition, WorkflowDefinition
-from extractors.oozie.ends import Found, Missing, Place, ends_of, missing_by_definition, table_at
+from extractors.oozie.ends import Found, Missing, Place, missing_by_definition, table_at
 from extractors.oozie.names import PARTS, application_key_of, operation_type, part_key, run_key
 from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, application_key, location_key, table_key
@@ -75,8 +75,8 @@ class JobRecords:
         if definition is not None:
             yield Covered(below(key.tree_path, PARTS), newest.created_ms, Depth.ALL, reported=True)
 
-    def run(self, workflow: Workflow, above: Above) -> Iterator[Record]:
-        """Yield one run of a workflow, with its relations and the flows of its actions."""
+    def run(self, workflow: Workflow, steps: Sequence[Found], above: Above) -> Iterator[Record]:
+        """Yield one run of a workflow, with its relations. ``steps`` is what each of its actions read and wrote."""
         application = self.workflow_key(workflow)
         key = self.workflow_run_key(workflow)
         as_of_ms = workflow.as_of_ms
@@ -87,10 +87,10 @@ class JobRecords:
         if above.run is not None:
             about = {"oozieAction": above.action} if above.action else {}
             yield self._relation(_CHILD, above.run, key, key, as_of_ms, about, ages=True)
-        for action in workflow.actions:
+        for action, found in zip(workflow.actions, steps, strict=True):
             if workflow.is_of_this_run(action):
                 yield from self._physical(key, action, as_of_ms)
-            yield from self._flows(part_key(application, action.name), key, as_of_ms, ends_of(action), {})
+            yield from self._flows(part_key(application, action.name), key, as_of_ms, found, {})
 
     def workflow_key(self, workflow: Workflow) -> Key:
         return application_key_of(self.source, Kind.WORKFLOW, workflow.path, workflow.name)

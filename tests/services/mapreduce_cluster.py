@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Self
@@ -26,12 +26,19 @@ CLIENT: Final = (*QUICK, "-Xmx512m", *(each for each in _JVM.split() if each.sta
 
 class MapReduceCluster:
     """HDFS, YARN and a JobHistoryServer in ``directory``. ``jars`` is the directory of the jar set "mapreduce";
-    ``of_jobs`` are further jars that the tasks of jobs need. All ends with the block.
+    ``of_jobs`` are further jars that the tasks of jobs need, ``more`` further properties of Hadoop. All ends with the
+    block.
 
     A job runs in the JVM of its application master, which takes a third of the time.
     """
 
-    def __init__(self, directory: Path, jars: Path, of_jobs: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        jars: Path,
+        of_jobs: Iterable[Path] = (),
+        more: Mapping[str, str] | None = None,
+    ) -> None:
         self.jars = sorted(jars.glob("*.jar"))
         self._directory = directory
         classes = [f"{jars}/*", *map(str, of_jobs)]
@@ -55,6 +62,7 @@ class MapReduceCluster:
             "mapreduce.shuffle.port": "0",
             "yarn.application.classpath": ",".join(classes),
             "yarn.nodemanager.delete.debug-delay-sec": "0",
+            **(more or {}),
         }
         cache = jars.parent / "mapreduce-launcher"
         self.hadoop = Hadoop(directory / "hadoop", jars, cache=cache, settings=settings)
