@@ -1,3 +1,3 @@
 """The extractors: one module per system, or a folder if a system needs several modules. Each registers its extractors.
-`lineage` registers none, because it holds code that several extractors share.
+`lineage` and `rest` register none, because they hold code that several extractors share.
 """

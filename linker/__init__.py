@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from linker.add_locations import add_locations
+from linker.add_started_operations import add_started_operations
 from linker.adopt_operations import adopt_operations
 from linker.linking import Linking
 from linker.prefer_engines import prefer_engines
@@ -22,6 +23,7 @@ RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
     add_locations,
     resolve_views,
+    add_started_operations,
     adopt_operations,
     prefer_engines,
 )

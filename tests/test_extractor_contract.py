@@ -23,6 +23,7 @@ from extractors.hms import HiveMetastore
 from extractors.hms.client import connected
 from extractors.hms.idl import Database
 from extractors.impala_events import ImpalaEvents
+from extractors.oozie import Oozie
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
@@ -38,7 +39,7 @@ from tests import test_hive_events, test_impala_events, test_spark_lineage_event
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.wire import Wire
-from tests.support import openlineage, spark_logs, yarn_rounds
+from tests.support import oozie_rounds, openlineage, spark_logs, yarn_rounds
 from tests.test_documents import README, SHOWN_SOURCES, as_toml
 
 # Exclude extractors that other tests of the session register.
@@ -127,6 +128,17 @@ def yarn(services: Services, directory: Path) -> Iterator[Case]:
 
 
 @contextmanager
+def oozie(services: Services, directory: Path) -> Iterator[Case]:
+    made = oozie_rounds
+    copied = made.action("copy", "fs", conf='<fs><move source="/a" target="/b"/></fs>')
+    jobs = (made.workflow(1, copied), made.coordinator(1, made.coordinator_action(1)), made.bundle(1))
+    with made.serving(*jobs, W=made.definition("copy"), C="no XML", B="<bundle-app name='b'/>") as server:
+        extractor = Oozie(*source_of("oozie"), (server.address,))
+        # Four requests: workflows by change and those that run, coordinators, bundles.
+        yield Case(extractor, made.NOW_MS, lambda: len(server.asked), at_rest=4)
+
+
+@contextmanager
 def spark_events(services: Services, directory: Path) -> Iterator[Case]:
     plan = spark_logs.insert("file:/data/out", spark_logs.scan("sales.orders"), table="sales.totals")
     log = spark_logs.write_log(
@@ -181,7 +193,7 @@ def _now_ms() -> int:
 CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = {
     each.__name__: each
     for each in (
-        *(hms, hdfs, yarn, spark_events, spark_lineage_events),
+        *(hms, hdfs, yarn, oozie, spark_events, spark_lineage_events),
         *(impala_events, hive_events, openlineage_events),
     )
 }

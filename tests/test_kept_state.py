@@ -17,6 +17,8 @@ import pytest
 from extractors.hdfs.continuity import TRANSACTIONS_KEPT
 from extractors.hdfs.plan import ROUNDS_KEPT
 from extractors.lineage import followed_files, held_files
+from extractors.oozie import plan as oozie
+from extractors.oozie import reading
 from extractors.openlineage import kept_runs
 from extractors.spark import application, spark_events, stream_columns, stream_state, streams
 from extractors.yarn import jobs
@@ -50,6 +52,7 @@ def mib(size_bytes: int) -> str:
 NUMBER: Final = "a number, a word or a digest"
 NOTHING: Final = "nothing can exceed it"
 LINEAGE, SPARK, YARN = "extractors.lineage", "extractors.spark", "extractors.yarn"
+OOZIE: Final = "extractors.oozie"
 
 KEPT: Final[dict[str, Row]] = {
     "how far a file was read": Row(
@@ -181,6 +184,39 @@ KEPT: Final[dict[str, Row]] = {
             "test_unread_configurations_are_limited_per_user_and_the_other_jobs_incomplete",
         ),
     ),
+    "Oozie's open workflows": Row(
+        f"{oozie.MAX_OPEN_OF_USER:,} of a user, {oozie.MAX_OPEN:,} in all, of some 60 bytes",
+        "a user's",
+        "no loss if the server lists workflows by their last change; else a reject, and an end may stay unknown",
+        "`navlin rejects`",
+        ((f"{OOZIE}.plan", "OPEN"),),
+        (f"{OOZIE}.plan.Before",),
+        ("test_open_workflows_beyond_a_users_share_are_rejected_where_the_server_cannot_sort",),
+    ),
+    "Oozie's workflows that were read": Row(
+        f"{oozie.MAX_RECENT:,}, of some 60 bytes",
+        "nobody's: the newest",
+        "it is read again as long as it is listed",
+        "no loss",
+        ((f"{OOZIE}.plan", "RECENT"),),
+        proved=("test_workflows_that_are_not_remembered_are_read_again",),
+    ),
+    "Oozie's coordinators and bundles that were read": Row(
+        f"{oozie.MAX_REMEMBERED:,}, of some 60 bytes",
+        "nobody's: the first",
+        "it is read again as long as it is listed",
+        "no loss",
+        ((f"{OOZIE}.wanted", "self.key(identity)"), (f"{OOZIE}.reading", "Remembered.key(wanted.id)")),
+        proved=("test_coordinators_that_are_not_remembered_are_read_again",),
+    ),
+    "dues: jobs of Oozie that are asked for again": Row(
+        f"{oozie.MAX_UNREAD:,}; {reading.MAX_TRIES} times, over most of a day",
+        "nobody's: the first",
+        "a reject",
+        "`navlin rejects`",
+        ((f"{OOZIE}.wanted", "self.key(self.id)"), (f"{OOZIE}.reading", "Unread.key(wanted.id)")),
+        proved=("test_a_job_is_given_up_after_enough_attempts",),
+    ),
     "dues: what failed": Row(
         f"one for each split that fails, with {4_000:,} bytes of its error; set aside after {planning.ASIDE_AFTER} times",
         "a split's: a file's",
@@ -241,7 +277,12 @@ KEPT: Final[dict[str, Row]] = {
         "a source's",
         NOTHING,
         "`navlin status`",
-        ((f"{YARN}.plan", "FINISHED"), (f"{YARN}.plan", "JOBS_FINISHED")),
+        (
+            (f"{YARN}.plan", "FINISHED"),
+            (f"{YARN}.plan", "JOBS_FINISHED"),
+            (f"{OOZIE}.plan", "CHANGED"),
+            (f"{OOZIE}.plan", "CREATED"),
+        ),
     ),
     "how far an export is": Row(
         f"{NUMBER} each",
@@ -263,7 +304,7 @@ NOT_KEPT: Final = frozenset(
     {
         "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
         "extractors.openlineage.events.Dataset", "extractors.spark.plan.kinds.PlanNode", "extractors.spark.plan.text._Line",
-        "extractors.yarn.rest.RestAddress",
+        "extractors.rest.RestAddress",
     }
 )  # fmt: skip
 """Classes that the check also finds, although they are not part of saved state. They are made from responses of

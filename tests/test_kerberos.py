@@ -20,10 +20,11 @@ from extractors.hdfs import Hdfs
 from extractors.hdfs.errors import HdfsError
 from extractors.hms import HiveMetastore
 from extractors.hms.client import MetastoreError, connected
+from extractors.rest import RestAddress, RestError
+from extractors.rest import asking as answering
 from extractors.yarn import Yarn
 from extractors.yarn.plan import JOBS
-from extractors.yarn.rest import RestAddress, RestError
-from extractors.yarn.rest import asking as answering
+from navlin.demo.hadoop import Hadoop
 from navlin.java import JavaProgram
 from navlin.kerberos.client import Kerberos, Login, kerberos
 from navlin.kerberos.words import KerberosFailed, in_words

@@ -129,6 +129,7 @@ def test_a_new_file_in_extractors_is_checked_run_and_shown_in_status(in_extracto
         "resolve_endpoints",
         "add_locations",
         "resolve_views",
+        "add_started_operations",
         "adopt_operations",
         "prefer_engines",
         "inherited",

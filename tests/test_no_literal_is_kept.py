@@ -18,6 +18,7 @@ from extractors.hive_events import HiveEvents
 from extractors.hms import HiveMetastore
 from extractors.hms.idl import SerDeInfo, StorageDescriptor, Table
 from extractors.impala_events import ImpalaEvents
+from extractors.oozie import Oozie
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
@@ -36,7 +37,7 @@ from navlin.service.settings.configuration import read_configuration
 from tests import test_hive_events, test_impala_events, test_spark_lineage_events
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.thrift_metastore import ThriftMetastore
-from tests.support import openlineage, spark_logs, yarn_rounds
+from tests.support import oozie_rounds, openlineage, spark_logs, yarn_rounds
 
 PLANTED = "hunter7Zx"
 NUMBER = "31415926535"
@@ -151,11 +152,21 @@ def hms(directory: Path) -> Made:
         yield HiveMetastore, ((metastore.uri,),)
 
 
+@contextmanager
+def oozie(directory: Path) -> Made:
+    made = oozie_rounds
+    arguments = f"<property><name>x</name><value>{PLANTED}</value></property><!-- {PLANTED} {NUMBER} -->"
+    failed = made.action("load", errorCode="JA018", errorMessage=f"Cannot cast {PLANTED}", status="ERROR")
+    job = made.workflow(1, failed, status="KILLED", appName=f"daily '{PLANTED}'")
+    with made.serving(job, W=made.definition("load", more=arguments)) as server:
+        yield Oozie, ((server.address,),)
+
+
 CASES = {
     each.__name__: each
     for each in (
         *(impala_events, hive_events, spark_events, spark_lineage_events),
-        *(openlineage_events, yarn, hms),
+        *(openlineage_events, yarn, hms, oozie),
     )
 }
 
@@ -178,7 +189,7 @@ def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
     kind, solr = EXTRACTORS[name], private_solr
     source = Source(source_id("literals", name), kind.source_type, name, "literals")
     estate = Estate("literals", (source,))
-    now_ms = yarn_rounds.NOW_MS if name == "yarn" else time.time_ns() // 1_000_000
+    now_ms = yarn_rounds.NOW_MS if name in ("yarn", "oozie") else time.time_ns() // 1_000_000
     with CASES[name](tmp_path) as (make, settings):
         ids: list[list[str]] = []
         for masks in (True, False):

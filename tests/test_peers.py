@@ -18,8 +18,9 @@ import pytest
 
 from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsError
 from extractors.hms import client as hms
+from extractors.oozie import Oozie
+from extractors.rest import RestError, RestUnavailable
 from extractors.yarn.plan import SeenSplit
-from extractors.yarn.rest import RestError, RestUnavailable
 from navlin.access.ldap import LdapError, Server, conversation
 from navlin.cli import server as another_navlin
 from navlin.cli.invocation import Failure
@@ -27,11 +28,13 @@ from navlin.export import connection as exports
 from navlin.index.solr.connection import SolrAddress, SolrError
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType
+from navlin.model.plan import Positions
 from navlin.model.records import Entity, Reject
 from tests.services import hostile
 from tests.services.certificates import certificate
 from tests.services.hostile import HEAD, HostilePeer
 from tests.services.rest import JobHistory, ResourceManager
+from tests.support import oozie_rounds
 from tests.support.yarn_rounds import Following, app, job
 
 MIB: Final = 1 << 20
@@ -83,6 +86,13 @@ def yarn_history(where: str, scheme: str = "http") -> Any:
         assert isinstance(split, SeenSplit)
         assert split.configured
         return list(_yarn(following, history_urls=(f"{scheme}://{where}",)).extractor.read(split))
+
+
+def oozie_listing(where: str, scheme: str = "http") -> Any:
+    urls = (f"{scheme}://{where}/oozie",)
+    source, estate = oozie_rounds.SOURCE, oozie_rounds.ESTATE
+    extractor = Oozie(source, estate, urls, read_timeout_s=SILENCE_S, connect_timeout_s=SILENCE_S)
+    return extractor.plan(Positions())
 
 
 def _yarn(following: Following, **settings: Any) -> Following:
@@ -223,6 +233,18 @@ PEERS: Final[dict[str, Peer]] = {
         most_mib=128,
         attacks=HTTP_SILENT,
         by_tls=by_tls(yarn_history),
+    ),
+    "Oozie": Peer(
+        oozie_listing,
+        RestError,
+        whole_s=2,
+        most_mib=128,
+        attacks={
+            "silence": HTTP_SILENT["silence"],
+            "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/oozie"), "redirects to http://127.0.0.2:1"),
+            **shapes(b"[]", b"5", b'{"apps":1}', b'{"workflows":5}', b'{"workflows":"x"}', b"<html></html>", b""),
+        },
+        by_tls=by_tls(oozie_listing),
     ),
     "the metastore": Peer(
         metastore,

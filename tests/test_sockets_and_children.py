@@ -35,7 +35,7 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     ("extractors.hdfs.child", "navlin.java_child.JavaChild"): "the NameNode",
     ("extractors.hms.bounded_socket", "thrift.transport.TSSLSocket.TSSLSocket"): "the metastore",
     ("extractors.hms.bounded_socket", "thrift.transport.TSocket.TSocket"): "the metastore",
-    ("extractors.yarn.rest", "requests.Session"): "the ResourceManager",
+    ("extractors.rest", "requests.Session"): "the ResourceManager",
     ("navlin.access.ldap", "socket.create_connection"): "the directory of users",
     ("navlin.bounded_http", "requests.adapters.HTTPAdapter"): "Solr",
     ("navlin.bounded_http", "urllib3.connection.HTTPConnection"): "Solr",

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from extractors.yarn.rest import RestError
+from extractors.rest import RestError
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered

@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from extractors.rest import RestUnavailable
 from extractors.yarn.plan import SeenSplit
-from extractors.yarn.rest import RestUnavailable
 from navlin.index.schema.fields import is_user_field
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import orjson
 import pytest
 
+from extractors.rest import RestAddress, RestError, RestUnavailable, asking
 from extractors.yarn import Yarn
-from extractors.yarn.rest import RestAddress, RestError, RestUnavailable, asking
 from navlin.model.plan import Positions
 from tests.services.rest import JobHistory, ResourceManager, RestServer, as_json
 from tests.support.yarn_rounds import ESTATE, SOURCE, Following, app, running

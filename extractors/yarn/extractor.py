@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from extractors.rest import RestAddress, RestUnavailable, asking, wrong_url
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
 from extractors.yarn.plan import JOBS, Before, BeyondSplit, Planning, SeenSplit, UnansweredSplit
 from extractors.yarn.records import ApplicationRecords
-from extractors.yarn.rest import RestAddress, RestUnavailable, asking, wrong_url
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.keys import wrong_default_fs
@@ -151,4 +151,5 @@ class Yarn(Extractor):
         limits = (self.connect_timeout_s, self.read_timeout_s)
         cache = f"{self.estate.spool}/java" if self.estate.spool else ""
         login = Login(self.principal, self.keytab, self.krb5_conf, cache)
-        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits, login)
+        shows = "every application (yarn.admin.acl, or its view ACLs)"
+        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits, login, shows)

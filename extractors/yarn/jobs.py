@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from extractors.rest import NotThere, RestError, RestService, RestUnavailable
 from extractors.yarn.applications import Seen
 from extractors.yarn.configuration import to_configuration
 from extractors.yarn.plan import JOBS, SeenSplit, Unread
 from extractors.yarn.records import ApplicationRecords
-from extractors.yarn.rest import NotThere, RestError, RestService, RestUnavailable
 from navlin.model.records import Position, Record, Reject
 
 NO_HISTORY: Final = "the JobHistoryServer has no history of its job"

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from extractors.rest import NotThere, RestError, RestService
 from extractors.yarn.applications import (
     ENDED,
     FORGOTTEN,
@@ -26,7 +27,6 @@ from extractors.yarn.applications import (
     to_application,
     to_job,
 )
-from extractors.yarn.rest import NotThere, RestError, RestService
 from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Position, Split

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from extractors.yarn.rest import Parameters, RestService
+from extractors.rest import Parameters, RestService
 
 
 def in_windows(

@@ -40,7 +40,8 @@ is replaced by its length."""
 _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
     "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
-    " inputs outputs wfIds edgeType transformation jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
+    " inputs outputs wfIds wfInstId oozieParent bundleId applicationPath definitionHash frequency edgeType transformation"
+    " jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
 )
 """Attributes with names, ids and locations, which remain unchanged."""
 _OF_DATA: Final = frozenset(

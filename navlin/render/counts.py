@@ -24,6 +24,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "resolve_endpoints": "relations linked or unlinked",
     "add_locations": "relations of paths changed",
     "resolve_views": "relations of views changed",
+    "add_started_operations": "relations of workflows to what they started, changed",
     "adopt_operations": "operations adopted",
     "prefer_engines": "reports flagged deleted, because engines recorded the same",
     "inherited": "entities whose inherited tags changed",

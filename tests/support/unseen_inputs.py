@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from extractors.hive_events import HiveEvents
 from extractors.openlineage import OpenLineageEvents
+from extractors.rest import RestUnavailable
 from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
-from extractors.yarn.rest import RestUnavailable
 from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.plan import Positions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -56,11 +56,20 @@ class Refused(RestError):
     """The service refuses the caller, with or without credentials (HTTP 401, 403)."""
 
 
+class BadRequest(RestError):
+    """The service does not accept the request (HTTP 400). ``words`` is the service's own message."""
+
+    def __init__(self, url: str, words: str) -> None:
+        super().__init__(f"{url}: HTTP 400: {words}")
+        self.words = words
+
+
 @dataclass(frozen=True, slots=True)
 class RestAddress:
     """Address of a service and settings for requests to it. ``urls`` are its instances. The next instance is tried only
     if one raises `RestUnavailable` or `Failed`; any other error ends the request. ``setting`` is the name of the setting
-    that contains them. ``user`` is for services with simple authentication that require a user name.
+    that contains them. ``user`` is for services with simple authentication that require a user name. ``shows`` completes
+    the advice for a caller who is refused: the user must be allowed to look at what it names.
     """
 
     name: str
@@ -72,6 +81,7 @@ class RestAddress:
     connect_timeout_s: float = 10.0
     read_timeout_s: float = 120.0
     login: Login = TICKET_CACHE
+    shows: str = "everything"
 
 
 class RestService:
@@ -104,18 +114,26 @@ class RestService:
         """Return the list in the response to ``path``. ``way`` holds the keys that lead to the list: for ``{"apps":
         {"app": […]}}``, it is ("apps", "app"). Raises a `RestError`, also if the response has another structure.
         """
-        answer = self.get(path, way[0], parameters)
+        return self.entries_of(self.get(path, way[0], parameters), path, way)
+
+    def entries_of(self, answer: Any, path: str, way: Sequence[str]) -> list[Mapping[str, Any]]:
+        """Return the list in a parsed response to ``path``, as `entries` does."""
         try:
             return _entries(answer, way)
         except TypeError:
             raise self._misshapen(path, way) from None
 
     def get(self, path: str, key: str, parameters: Parameters | None = None) -> dict[str, Any]:
-        """Return the parsed response to ``/ws/v1/…``: an object that has ``key``, or an empty one. Raises a `RestError`."""
-        answer = self._answer(path, parameters)
+        """Return the parsed response to ``path``: an object that has ``key``, or an empty one. Raises a `RestError`."""
+        answer = self._answer(path, parameters, self._parsed)
         answer = {} if answer is None else answer
         if not isinstance(answer, dict) or (answer and key not in answer):
             raise self._misshapen(path, (key,))
+        return answer
+
+    def text(self, path: str, parameters: Parameters | None = None) -> str:
+        """Return the response to ``path`` as text, such as XML. Raises a `RestError`."""
+        answer: str = self._answer(path, parameters, self._decoded)
         return answer
 
     def _misshapen(self, path: str, way: Sequence[str]) -> RestError:
@@ -124,12 +142,14 @@ class RestService:
             f" of another type): is this the address of a {self._address.name}?"
         )
 
-    def _answer(self, path: str, parameters: Parameters | None) -> Any:
+    def _answer(
+        self, path: str, parameters: Parameters | None, parse: Callable[[requests.Response], Any]
+    ) -> Any:
         failures: list[str] = []
         failed: list[Failed] = []
         for url in dict.fromkeys(each.rstrip("/") for each in (self.url, *self._address.urls)):
             try:
-                return self._get(url, path, dict(parameters or {}))
+                return self._get(url, path, dict(parameters or {}), parse)
             except RestUnavailable as error:
                 failures.append(str(error))
             except Failed as error:
@@ -143,7 +163,13 @@ class RestService:
             f" `{self._address.setting}` right?"
         )
 
-    def _get(self, base: str, path: str, parameters: dict[str, str | int]) -> Any:
+    def _get(
+        self,
+        base: str,
+        path: str,
+        parameters: dict[str, str | int],
+        parse: Callable[[requests.Response], Any],
+    ) -> Any:
         if self._address.user and self._address.auth == "none":
             parameters["user.name"] = self._address.user
         target, sent = f"{base.rstrip('/')}{path}", parameters
@@ -151,7 +177,7 @@ class RestService:
             response = self._ask(target, sent)
             further = _further(response)
             if further is None:
-                answer = self._parsed(response)
+                answer = parse(response)
                 self._answering = _instance(target, path) or base
                 self.now_ms = _date_ms(response)
                 return answer
@@ -199,17 +225,28 @@ class RestService:
             # requests raises ValueError if the target of a redirect is not a URL.
             raise RestUnavailable(f"{url}: {innermost(error)}") from error
 
-    def _parsed(self, response: requests.Response) -> Any:
+    def _require_success(self, response: requests.Response) -> None:
+        """Raise the error that belongs to the status of a response, unless it is 200."""
         url, status = response.url, response.status_code
         if status in (401, 403):
             raise Refused(f"{url}: HTTP {status}: {_message(response)}: {self._hint(status)}")
         if status == 404:
             raise NotThere(f"{url}: HTTP 404: {_message(response)}")
+        if status == 400:
+            raise BadRequest(url, _message(response))
         if status in _TEMPORARY:
             raise RestUnavailable(f"{url}: HTTP {status}: {_message(response)}")
         if status != 200:
             error = Failed if status == 500 else RestError
             raise error(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
+
+    def _decoded(self, response: requests.Response) -> str:
+        self._require_success(response)
+        return response.content.decode("utf-8", "replace")
+
+    def _parsed(self, response: requests.Response) -> Any:
+        self._require_success(response)
+        url = response.url
         if sum(map(response.content.count, (b",", b"[", b"{"))) > MOST_VALUES:
             raise RestError(f"{url}: the answer has more than {MOST_VALUES:,} values, and is not read")
         try:
@@ -232,10 +269,10 @@ class RestService:
 
     def _hint(self, status: int) -> str:
         if self._address.auth == "kerberos":
-            return "may its principal look at every application (yarn.admin.acl)? Its own log says why it refused"
+            return f"may its principal look at {self._address.shows}? Its own log says why it refused"
         if status == 401:
             return 'set auth = "kerberos" where the cluster has Kerberos, else `user`'
-        return "the user must be allowed to look at every application (yarn.admin.acl, or its view ACLs)"
+        return f"the user must be allowed to look at {self._address.shows}"
 
 
 @contextmanager
@@ -315,12 +352,12 @@ def _date_ms(response: requests.Response) -> int:
 
 
 def _message(response: requests.Response) -> str:
-    """Return the message of an error page: the message of Hadoop's RemoteException, or the beginning of the page's
-    text without markup.
+    """Return the message of an error page: the message of Hadoop's RemoteException, Oozie's error message, or the
+    beginning of the page's text without markup.
     """
     try:
         match orjson.loads(response.content):
-            case {"RemoteException": {"message": str(message)}}:
+            case {"RemoteException": {"message": str(message)}} | {"errorMessage": str(message)}:
                 return words_of_peer(message[:300])
     except ValueError:
         pass

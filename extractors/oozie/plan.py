@@ -1,0 +1,284 @@
+"""Decide which jobs to read: those that are new or have changed since the last read, and those that have not ended.
+
+The first plan lists all jobs. Later plans list workflows by their last change, back to shortly before the newest change
+seen; changes are to the second, and by the clock of whichever server made them. Workflows that have not ended are read
+in each round, because their last change does not move with their actions. Older servers cannot sort by change: there,
+workflows are listed by creation instead, so that a workflow that was run again is noticed only while it runs.
+
+The lists of coordinators and bundles do not show the last change, so each job is compared with what it was. A
+coordinator's actions change without a change of its own, which is noticed by the workflows that the actions started.
+
+Nothing counts as deleted, because Oozie purges its jobs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from extractors.oozie.answers import Kind, Listed, coordinator_of
+from extractors.oozie.server import BY_CHANGE, RUNNING, Oozie
+from extractors.oozie.wanted import REMEMBERED, UNREAD, BeyondSplit, JobsSplit, Remembered, Unread, Wanted
+from extractors.rest import BadRequest
+from navlin.model.batches import in_batches
+from navlin.model.plan import Plan, Positions, SourceTime
+from navlin.model.records import Position, Split
+from navlin.model.shares import shares
+
+CHANGED, CREATED = "workflows changed_ms", "workflows created_ms"
+"""Keys of positions: the newest change, and the newest creation, of a workflow seen (epoch ms, by Oozie's clocks)."""
+RECENT, OPEN = "recent", "open"
+"""Keys of two positions. `RECENT`: id of a workflow that was read and may be listed again → its fingerprint. `OPEN`: id
+of a workflow that has not ended → its user.
+"""
+MAX_RECENT: Final = 100_000
+"""Maximum number of workflows remembered as read. Further ones are read again as long as they are listed."""
+MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
+"""Maximum number of open workflows remembered, in total and per user."""
+MAX_REMEMBERED: Final = 20_000
+"""Maximum number of coordinators and bundles remembered as read. Further ones are read again as long as they are
+listed.
+"""
+MAX_UNREAD: Final = 2_000
+"""Maximum number of jobs that are requested again after an attempt to read them failed."""
+RETRIED_A_RUN: Final = 20
+A_SPLIT: Final = {Kind.WORKFLOW: 100, Kind.COORDINATOR: 10, Kind.BUNDLE: 100}
+"""Kind → number of jobs in one split."""
+
+NOT_REMEMBERED: Final = (
+    "{} running workflows of {} are not remembered, because there are too many: this server cannot list workflows by"
+    " their last change, so the end of one that is not listed again stays unknown"
+)
+CUT: Final = "a list has more jobs than navlin reads at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The saved positions."""
+
+    changed_ms: int = 0
+    created_ms: int = 0
+    recent: Mapping[str, str] = field(default_factory=dict)
+    open: Mapping[str, str] = field(default_factory=dict)
+    remembered: Mapping[str, Remembered] = field(default_factory=dict)
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, positions: Positions) -> Before:
+        values = positions.values
+        remembered = {
+            key.removeprefix(REMEMBERED): Remembered.of(value)
+            for key, value in values.items()
+            if key.startswith(REMEMBERED)
+        }
+        unread = {
+            identity: Unread.of(identity, value)
+            for key, value in values.items()
+            if key.startswith(UNREAD) and (identity := key.removeprefix(UNREAD))
+        }
+        still_open = values.get(OPEN, {})
+        if positions.complete:
+            everything = {each: Remembered("") for each in remembered}
+            return cls(open=still_open, remembered=everything, unread=unread)
+        times = (values.get(CHANGED, 0), values.get(CREATED, 0))
+        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread)
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Settings of a plan: how far lists reach back before what was seen, and the number of entries in one answer."""
+
+    overlap_ms: int
+    page: int
+
+    def plan(self, oozie: Oozie, before: Before) -> Plan:
+        """Return the plan of a run. If nothing has changed and nothing runs, this costs four requests."""
+        workflows = _Workflows(oozie, before, self)
+        workflows.list_all()
+        schedules = [
+            (kind, list(self._schedules(oozie, kind, before, workflows)))
+            for kind in (Kind.COORDINATOR, Kind.BUNDLE)
+        ]
+        now_ms = oozie.now_ms or workflows.changed_ms
+        retries = _Retries(before.unread, now_ms)
+        splits: list[Split] = [
+            JobsSplit(kind, some, now_ms, self.page)
+            for kind, jobs in ((Kind.WORKFLOW, workflows.wanted()), *schedules)
+            for some in in_batches(retries.among(kind, jobs), A_SPLIT[kind])
+        ]
+        kept, beyond = workflows.kept_open()
+        counts = [(NOT_REMEMBERED.format(n, user or "nobody"), n) for user, n in sorted(beyond.items())]
+        counts += [(CUT, oozie.cut)] if oozie.cut else []
+        if counts:
+            splits.append(BeyondSplit(oozie.url, tuple(counts)))
+        positions = (
+            Position(CHANGED, workflows.changed_ms),
+            Position(CREATED, workflows.created_ms),
+            Position(RECENT, workflows.recent()),
+            Position(OPEN, kept),
+        )
+        note = f"{oozie.url}: {oozie.odd} entries have no id" if oozie.odd else ""
+        clock = SourceTime(oozie.now_ms, f"Oozie {oozie.url}") if oozie.now_ms else None
+        return Plan(tuple(splits), positions, covers=(), note=note, source_time=clock)
+
+    def _schedules(self, oozie: Oozie, kind: Kind, before: Before, workflows: _Workflows) -> Iterator[Wanted]:
+        """Yield the coordinators, or bundles, that are new, have changed, or have actions that may have changed."""
+        known = {each: value for each, value in before.remembered.items() if kind_of(each) is kind}
+        touched = workflows.actions if kind is Kind.COORDINATOR else {}
+        room = MAX_REMEMBERED - len(before.remembered)
+        sought = touched.keys() | {each for each, value in known.items() if value.open}
+        # Purged jobs are forgotten when the whole list is read, which is before there is no more room.
+        whole = not (known and before.changed_ms and workflows.sorts and room > MAX_REMEMBERED // 2)
+        chosen = "" if whole else BY_CHANGE
+        fingerprints: dict[str, str] = {}
+        for page in oozie.pages(kind, chosen, self.page):
+            fingerprints.update((each.id, each.fingerprint) for each in page)
+            news = {each.id for each in page if _is_new(each, known)}
+            sought |= news
+            if chosen and not news:
+                break
+        if whole:
+            sought |= known.keys() - fingerprints.keys()
+        for identity in sorted(sought):
+            old = known.get(identity, Remembered(""))
+            room -= identity not in known
+            yield Wanted(
+                identity,
+                fingerprints.get(identity, old.fingerprint),
+                old.done,
+                tuple(sorted(each for each in touched.get(identity, ()) if each <= old.done)),
+                is_remembered=identity in known or room >= 0,
+            )
+
+
+class _Workflows:
+    """Lists workflows, and tells those to read from those already read."""
+
+    def __init__(self, oozie: Oozie, before: Before, planning: Planning) -> None:
+        self._oozie, self._before, self._planning = oozie, before, planning
+        self._listed: dict[str, Listed] = {}
+        self.sorts = True
+        """Whether the server can list jobs by their last change."""
+        self.changed_ms, self.created_ms = before.changed_ms, before.created_ms
+        self.actions: dict[str, set[int]] = defaultdict(set)
+        """Coordinator → numbers of its actions that started a workflow that is to be read."""
+
+    def list_all(self) -> None:
+        """List the workflows of this round. Raises a `RestError`."""
+        if not self._before.changed_ms:
+            self._list("")
+        else:
+            try:
+                self.sorts = self._list(BY_CHANGE, _changed_ms, self._before.changed_ms)
+            except BadRequest:
+                self.sorts = False
+            if not self.sorts:
+                self._list("", _created_ms, self._before.created_ms)
+            self._list(RUNNING)
+        for each in self._to_read():
+            if coordinator := coordinator_of(each.parent):
+                self.actions[coordinator[0]].add(coordinator[1])
+        self.changed_ms = self._newest(self.changed_ms, _changed_ms)
+        self.created_ms = self._newest(self.created_ms, _created_ms)
+
+    def wanted(self) -> list[Wanted]:
+        """Return the workflows to read. Those of one application are neighbours, because they share a definition."""
+        listed = sorted(self._to_read(), key=lambda each: (each.name, each.created_ms, each.id))
+        unlisted = sorted(self._before.open.keys() - self._listed.keys())
+        return [Wanted(each) for each in (*(each.id for each in listed), *unlisted)]
+
+    def recent(self) -> dict[str, str]:
+        """Return the ended workflows that will be listed again, as id → fingerprint. If there are too many, return the
+        newest.
+        """
+        time, newest_ms = (_changed_ms, self.changed_ms) if self.sorts else (_created_ms, self.created_ms)
+        since_ms = newest_ms - self._planning.overlap_ms
+        ended = [each for each in self._listed.values() if each.ended and time(each) >= since_ms]
+        newest = sorted(ended, key=lambda each: (-time(each), each.id))[:MAX_RECENT]
+        return {each.id: each.fingerprint for each in newest}
+
+    def kept_open(self) -> tuple[dict[str, str], Counter[str]]:
+        """Return the open workflows to remember, as id → user, within each user's share; and user → number of those
+        whose end may stay unknown because they are not remembered.
+        """
+        of_users: dict[str, list[str]] = defaultdict(list)
+        for each in self._listed.values():
+            if not each.ended:
+                of_users[each.user].append(each.id)
+        counts = {user: len(each) for user, each in of_users.items()}
+        room = shares(counts, of_one=MAX_OPEN_OF_USER, in_all=MAX_OPEN)
+        kept = {each: user for user, ids in of_users.items() for each in sorted(ids)[: room[user]]}
+        beyond = Counter({user: count - room[user] for user, count in counts.items() if count > room[user]})
+        return dict(sorted(kept.items())), Counter() if self.sorts else beyond
+
+    def _list(self, chosen: str, time: Callable[[Listed], int] | None = None, newest_ms: int = 0) -> bool:
+        """List workflows, back to shortly before ``newest_ms`` if they are sorted by a ``time``. Return whether they
+        are sorted as was asked for.
+        """
+        since_ms = newest_ms - self._planning.overlap_ms
+        for page in self._oozie.pages(Kind.WORKFLOW, chosen, self._planning.page):
+            times = [at_ms for each in page if time is not None and (at_ms := time(each))]
+            if chosen == BY_CHANGE and times != sorted(times, reverse=True):
+                return False
+            self._listed.update((each.id, each) for each in page)
+            if times and times[-1] < since_ms:
+                break
+        return True
+
+    def _to_read(self) -> Iterator[Listed]:
+        before = self._before
+        time, newest_ms = (_changed_ms, before.changed_ms) if self.sorts else (_created_ms, before.created_ms)
+        since_ms = newest_ms - self._planning.overlap_ms
+        for each in self._listed.values():
+            is_read = before.recent.get(each.id) == each.fingerprint or 0 < time(each) < since_ms
+            if not each.ended or each.id in before.open or not is_read:
+                yield each
+
+    def _newest(self, before_ms: int, time: Callable[[Listed], int]) -> int:
+        """Return the newest time seen, but none in the future, which would hide everything that happens before it."""
+        newest_ms = max([before_ms, *map(time, self._listed.values())])
+        return min(newest_ms, self._oozie.now_ms) if self._oozie.now_ms else newest_ms
+
+
+class _Retries:
+    """Adds jobs that could not be read, once they are due, and leaves out those that are not."""
+
+    def __init__(self, unread: Mapping[str, Unread], now_ms: int) -> None:
+        self._unread = unread
+        due = sorted(
+            (each for each in unread.values() if each.due_ms <= now_ms), key=lambda each: each.asked_ms
+        )
+        self._due = {each.id: each for each in due[:RETRIED_A_RUN]}
+        self._room = MAX_UNREAD - len(unread)
+
+    def among(self, kind: Kind, jobs: Sequence[Wanted]) -> Iterator[Wanted]:
+        """Yield the jobs of a kind to read now."""
+        for each in jobs:
+            if each.id in self._due:
+                yield replace(each, tries=self._due[each.id].tries)
+            elif each.id not in self._unread:
+                self._room -= 1
+                yield replace(each, may_wait=self._room >= 0)
+        listed = {each.id for each in jobs}
+        for identity, unread in self._due.items():
+            if identity not in listed and kind_of(identity) is kind:
+                yield Wanted(identity, tries=unread.tries)
+
+
+def kind_of(identity: str) -> Kind:
+    """Return the kind of a job, by the last letter of its id."""
+    return next(kind for kind in Kind if identity.endswith(kind.letter))
+
+
+def _is_new(listed: Listed, known: Mapping[str, Remembered]) -> bool:
+    return listed.id not in known or known[listed.id].fingerprint != listed.fingerprint
+
+
+def _changed_ms(listed: Listed) -> int:
+    return listed.modified_ms
+
+
+def _created_ms(listed: Listed) -> int:
+    return listed.created_ms
