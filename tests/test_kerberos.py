@@ -24,7 +24,6 @@ from extractors.rest import RestAddress, RestError
 from extractors.rest import asking as answering
 from extractors.yarn import Yarn
 from extractors.yarn.plan import JOBS
-from navlin.demo.hadoop import Hadoop
 from navlin.java import JavaProgram
 from navlin.kerberos.client import Kerberos, Login, kerberos
 from navlin.kerberos.words import KerberosFailed, in_words
