@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape
 
 import requests
 
-from navlin.demo.hadoop import Hadoop
 from navlin.java import QUICK
+from tests.services.hadoop import Hadoop
 from tests.services.job_history import JobHistoryServer
 
 _JVM: Final = " ".join(
