@@ -88,7 +88,7 @@ def in_extractors(solr: Solr, tmp_path: Path) -> Notes:
     def run(arguments: list[str]) -> Answer:
         command = [sys.executable, "-m", "navlin", *arguments]
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1800
         )
         return done.returncode, done.stdout or done.stderr
 

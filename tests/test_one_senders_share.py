@@ -98,7 +98,7 @@ def test_a_split_that_kills_spark_twice_is_set_aside_and_the_others_are_read(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr

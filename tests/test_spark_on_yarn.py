@@ -187,7 +187,7 @@ def extract(file: Path, source: str) -> dict[str, Any]:
         env=without_checkout(),
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=1800,
         check=False,
     )
     assert done.returncode == 0, (done.stdout, done.stderr[-4000:])

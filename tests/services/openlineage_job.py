@@ -23,7 +23,7 @@ def run_job(folder: Path, jar: Path, url: str, endpoint: str, token: str) -> Non
         env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
     )
     if done.returncode:

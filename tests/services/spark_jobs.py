@@ -31,7 +31,7 @@ def write_logs(folder: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
     )
     if done.returncode:

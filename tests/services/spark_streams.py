@@ -31,7 +31,7 @@ def write_logs(folder: Path) -> Path:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         check=False,
     )
     if done.returncode:

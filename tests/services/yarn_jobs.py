@@ -38,7 +38,7 @@ def run_spark_job(hadoop: Hadoop, metastore: str, folder: str, database: str) ->
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
     )
     if done.returncode:
