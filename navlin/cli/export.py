@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from navlin.index.solr.solr import Solr
 
 EXAMPLES: Final = """\b
-    Examples:
-      navlin export {name} --out graph.{suffix}
-      navlin export {name} 'type:TABLE AND tags:pii' --out - > pii.{suffix}
-      navlin export {name} --since 2026-01-31 --out changes.{suffix}
+Examples:
+  navlin export {name} --out graph.{suffix}
+  navlin export {name} 'type:TABLE AND tags:pii' --out - > pii.{suffix}
+  navlin export {name} --since 2026-01-31 --out changes.{suffix}
 """
-SENT: Final = """      navlin export {name} --out https://{name}.example:1234 --user navlin --password-file password
+SENT: Final = """  navlin export {name} --out https://{name}.example:1234 --user navlin --password-file password
 """
 
 
