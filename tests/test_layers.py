@@ -93,7 +93,14 @@ MAY_IMPORT = {
         "navlin.render",
         "navlin.api",
     },
-    "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "navlin.own_environment", "linker"},
+    "navlin.pipeline": {
+        "navlin.model",
+        "navlin.index",
+        "navlin.java",
+        "navlin.own_environment",
+        "navlin.urls",
+        "linker",
+    },
     "navlin.service": {
         "navlin.model",
         "navlin.index",

@@ -9,6 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractors.openlineage.events import to_event
+from extractors.openlineage.runs import Run, run_of
+from extractors.spark.application import Application
+from extractors.spark.lineage import operation_name
 from navlin.index.schema.fields import INDEXED_TEXT_CHARS
 from navlin.model.keys import (
     EntityType,
@@ -31,6 +35,7 @@ from navlin.model.redaction import (
     without_credentials,
 )
 from navlin.model.source import Estate, Source, source_id
+from tests.support.openlineage import FIRST_MS, event, table
 from tests.support.stored import stored
 
 SECRET = "hunter2Zx"
@@ -378,3 +383,32 @@ def test_a_text_is_redacted_before_it_is_truncated() -> None:
         bounded("x" * 30 + " " + URL, 50)
         == "x" * 30 + f" https://u:{MASK}"[: 50 - len(CUT.encode()) - 30] + CUT
     )
+
+
+def test_the_saved_state_of_a_run_of_openlineage_has_no_secret() -> None:
+    secret = f"ALTER USER u IDENTIFIED BY '{SECRET}'"
+    told = event(
+        "START",
+        job=secret,
+        job_facets={"documentation": {"description": secret}, "sql": {"query": secret}},
+        run_facets={
+            "parent": {"run": {"runId": "p"}, "job": {"namespace": "n", "name": secret}},
+            "tags": {"tags": [{"key": "password", "value": SECRET}]},
+        },
+        outputs=[table("a.b", documentation={"description": secret})],
+    )
+    run = Run("r", "n", "")
+
+    run.learn(to_event(told, latest_ms=FIRST_MS), FIRST_MS)
+
+    restored = run_of(run.saved())
+    assert SECRET not in repr(restored)
+    assert restored.name == "ALTER USER u IDENTIFIED BY '********'"
+
+
+def test_a_comment_in_a_job_description_hides_no_secret() -> None:
+    description = f"SELECT 1 FROM u WHERE password = -- not this\n '{SECRET}'"  # noqa: S608 (a text of a log)
+
+    name = operation_name(Application(name="a"), description)
+
+    assert name == "a: SELECT 1 FROM u WHERE password = -- not this '********'"

@@ -16,6 +16,8 @@ import pytest
 from extractors.hdfs.errors import to_error
 from extractors.hms import HiveMetastore
 from extractors.hms.idl import FieldSchema, Partition, SerDeInfo, StorageDescriptor, Table
+from extractors.openlineage.events import to_event
+from extractors.openlineage.runs import Run, run_of
 from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType, RelationType, execution_key, operation_key, table_key
 from navlin.model.plan import Plan, Positions, SourceTime
@@ -30,6 +32,7 @@ from navlin.pipeline.masking_literals import (
 )
 from navlin.pipeline.reading import read_splits, summarize
 from tests.services.thrift_metastore import ThriftMetastore
+from tests.support.openlineage import FIRST_MS, event, of_fields, source, table
 
 PLANTED: Final = "hunter7Zx"
 SOURCE: Final = Source(source_id("ways", "hms"), HIVE, "hms", "ways")
@@ -294,3 +297,23 @@ def test_quotations_are_masked_and_a_sentence_with_unclear_ones_is_its_length(
     sentence: str, masked_sentence: str
 ) -> None:
     assert without_quoted(sentence) == masked_sentence
+
+
+def test_the_saved_state_of_a_run_has_no_literal_of_a_statement_an_expression_or_an_error() -> None:
+    how = [{"type": "DIRECT", "subtype": "TRANSFORMATION", "description": f"concat(y, '{PLANTED}')"}]
+    output = table("b.b", **of_fields({"x": [{**source("a.a", "y"), "transformations": how}]}))
+    told = event(
+        "START",
+        outputs=[output],
+        job_facets={"sql": {"query": VIEW_TEXT}},
+        run_facets={"errorMessage": {"message": f"Cannot cast {PLANTED}"}},
+    )
+
+    with masking(True):
+        run = Run("r", "n", "job")
+        run.learn(to_event(told, latest_ms=FIRST_MS), FIRST_MS)
+        restored = run_of(run.saved())
+
+    assert PLANTED not in repr(restored)
+    [known] = restored.outputs.values()
+    assert [each.description for each in known.columns["x"]] == ["concat(y, '?')"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from extractors.openlineage.events import mapping, objects, text
+from navlin.model.redaction.literals import masks_literals, without_literals
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 _STRENGTH: Final = ("", "IDENTITY", "TRANSFORMATION", "AGGREGATION")
@@ -118,5 +119,7 @@ def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]]
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
     description = next((said for one in how if (said := text(one.get("description")))), "")
+    if masks_literals():  # here, because the columns of an open run are saved
+        description = without_literals(description)
     masking = any(one.get("masking") is True for one in how)
     return Column(namespace, name, column, control, kind, description, masking)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from extractors.lineage.record_times import AHEAD_MS, EARLIEST_MS
-from navlin.model.redaction import bounded, sample
+from navlin.model.redaction import bounded, redact, sample
 
 KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
 """Keys that only these events have. A text without any of these keys is never shown."""
@@ -94,7 +94,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
             raise NotAnEvent(problems[0])
         return Event(time_ms, "OTHER", "", {}, "", "", {}, (), (), about, producer)
     job = mapping(value.get("job"))
-    namespace, name = text(job.get("namespace")), text(job.get("name"))
+    namespace, name = text(job.get("namespace")), job_name(job.get("name"))
     if not namespace or not name:
         raise NotAnEvent("the event's job has no namespace or no name")
     run = mapping(value.get("run"))
@@ -205,6 +205,12 @@ def objects(value: Any) -> Iterator[Mapping[str, Any]]:
 def text(value: Any, max_bytes: int = NAME_BYTES) -> str:
     """Return a string, bounded; "" for any other value."""
     return bounded(value, max_bytes) if isinstance(value, str) else ""
+
+
+def job_name(value: Any) -> str:
+    """Return the name of a job, redacted, because it may be a statement, and is part of an identity and of the state
+    that is saved between two reads; "" for any value but a string."""
+    return redact(text(value))
 
 
 def sample_of(data: bytes) -> str:

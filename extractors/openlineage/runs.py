@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import orjson
 
 from extractors.openlineage.columns import MAX_COLUMNS, MAX_INPUTS, MORE, Column, columns_of
-from extractors.openlineage.events import Dataset, Event, mapping, objects, text
+from extractors.openlineage.events import Dataset, Event, job_name, mapping, objects, text
 from navlin.model.identity import SEPARATOR
 from navlin.model.redaction import bounded, redact
 from navlin.model.redaction.literals import masks_literals, said_in_state
@@ -114,7 +114,7 @@ class Known:
         catalog = dataset.facet("catalog")
         named = [text(catalog.get(name)).lower() for name in ("framework", "type")] if catalog else []
         self.catalog = said.of("catalog", self.catalog, named)
-        said.update(self.about, _about(dataset))
+        said.update(self.about, _redacted(_about(dataset)))
         return problems
 
 
@@ -150,6 +150,14 @@ def _about(dataset: Dataset) -> dict[str, Any]:
         "fileFormat": text(storage.get("fileFormat")),
         "datasetType": text(dataset.facet("datasetType").get("datasetType")),
         "sourceTags": tags(dataset.facet("tags")),
+    }
+
+
+def _redacted(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Redact texts, and lists of texts, because they are saved between two reads."""
+    return {
+        name: redact(value) if isinstance(value, str) else [redact(each) for each in value]
+        for name, value in values.items()
     }
 
 
@@ -313,7 +321,7 @@ class Run:
             "sqlDialect": text(mapping(facets.get("sql")).get("dialect")),
             "sourceTags": tags(mapping(facets.get("tags"))),
         }
-        said.update(self.of_job, of_job)
+        said.update(self.of_job, _redacted(of_job))
 
     def _learn_run(self, event: Event) -> None:
         facets, said = event.run_facets, Latest(self.said_ms, event.time_ms)
@@ -349,7 +357,7 @@ class Run:
             "outputStatistics": _statistics(event.outputs, "outputStatistics"),
             "inputStatistics": _statistics(event.inputs, "inputStatistics"),
         }
-        said.update(self.of_run, of_run)
+        said.update(self.of_run, _redacted(of_run))
 
     def missing(self, reason: str) -> None:
         """Record a reason why the data on the run is incomplete."""
@@ -425,7 +433,7 @@ def _known(value: dict[str, Any]) -> Known:
 
 def _own(entry: Mapping[str, Any], event: Event) -> bool:
     """Whether an entry about a job concerns the event's own job, which may be left unnamed."""
-    named = text(entry.get("namespace")), text(entry.get("name"))
+    named = text(entry.get("namespace")), job_name(entry.get("name"))
     return named in (("", ""), (event.namespace, event.name))
 
 
@@ -440,7 +448,7 @@ def _add(known: list[Any], more: Iterable[Any], limit: int = MAX_INPUTS) -> bool
 
 def _run_of(facet: Mapping[str, Any]) -> list[str]:
     run, job = mapping(facet.get("run")), mapping(facet.get("job"))
-    found = [text(run.get("runId")), text(job.get("namespace")), text(job.get("name"))]
+    found = [text(run.get("runId")), text(job.get("namespace")), job_name(job.get("name"))]
     return found if all(found) else []
 
 

@@ -31,7 +31,7 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.records import Attributes, Record
-from navlin.model.redaction import bounded
+from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, SDK, YARN, Estate, Source
 from navlin.model.tree import tree_path
 
@@ -287,7 +287,8 @@ def operation_name(app: Application, description: str) -> str:
     name = app.name or app.id or app.log
     if _NO_DESCRIPTION.match(description) or _CALL_SITE.match(description):
         return bounded(name, 1000)
-    return bounded(f"{name}: {' '.join(description.split())}", 1000)
+    # Redacted before the lines are joined, because a comment of SQL ends with its line.
+    return bounded(f"{name}: {' '.join(redact(description).split())}", 1000)
 
 
 def _readable(names: Iterable[Any]) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import socket
 import struct
 import time
@@ -128,7 +129,10 @@ def archives(room: Room) -> None:
         }
         with Watch(own):
             for name, data in bad.items():
-                (own.spark / f"application_17{name}_0001.zip").write_bytes(data)
+                archive = own.spark / f"application_17{name}_0001.zip"
+                archive.write_bytes(data)
+                # An archive without its end may be a download that goes on, unless it is old.
+                os.utime(archive, (time.time() - 86_400, time.time() - 86_400))
             (own.spark / "application_1799999999999_0001.zip").write_bytes(
                 packed(["application_1799999999999_0001"], spark_log("z", "file:/data/behindzip"))
             )

@@ -82,7 +82,7 @@ def heads_and_bombs(room: Room) -> None:
         lambda c: c.sendall(head + b"Content-Length: -1\r\n\r\n{}"),
         lambda c: c.sendall(json_answer([])),
         lambda c: c.sendall(json_answer({"apps": []})),
-        lambda c: c.sendall(json_answer({"apps": {"app": {}}})),
+        lambda c: c.sendall(json_answer({"apps": {"app": "none"}})),
         lambda c: c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n" + b"[" * 400_000),
         lambda c: c.sendall(b"HTTP/9.9 999 \xff\x1b[2J\r\n\r\n"),
         lambda c: c.sendall(b"SSH-2.0-x\r\n"),
