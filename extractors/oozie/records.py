@@ -147,10 +147,10 @@ class JobRecords:
             "bundleId": schedule.bundle,
             **_reasons(missing_by_definition(definition) if definition else ()),
         }
-        writes = definition is not None and definition.has_outputs
-        yield Entity(key, schedule.created_ms, attributes, ages=not writes)
+        # A coordinator may have been created years ago, and run still.
+        yield Entity(key, schedule.created_ms, attributes)
         if bundle is not None:
-            yield self._relation(_CHILD, bundle, key, key, schedule.created_ms, ages=True)
+            yield self._relation(_CHILD, bundle, key, key, schedule.created_ms, ages=False)
         for action in actions:
             yield self._of_coordinator_action(action, schedule, key)
 
@@ -174,7 +174,7 @@ class JobRecords:
             **self._of_application(Kind.BUNDLE, schedule.path, definition),
             "status": schedule.status,
         }
-        yield Entity(key, schedule.created_ms, attributes, ages=True)
+        yield Entity(key, schedule.created_ms, attributes)
         about = {
             "operationType": operation_type(Kind.BUNDLE),
             "operation": key.name,
@@ -183,9 +183,8 @@ class JobRecords:
             "started": schedule.started_ms or schedule.created_ms or None,
             "ended": schedule.ended_ms or None,
         }
-        yield Entity(
-            run_key(self.source, schedule.id, application=key), schedule.created_ms, about, ages=True
-        )
+        run = run_key(self.source, schedule.id, application=key)
+        yield Entity(run, schedule.created_ms, about, ages=schedule.ended)
 
     def bundle_key(self, location: str, name: str) -> Key:
         return application_key_of(self.source, Kind.BUNDLE, location, name)
