@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from extractors.oozie.answers import Action, CoordinatorAction, Kind, Schedule, Workflow
@@ -205,7 +206,7 @@ class JobRecords:
             "status": action.status,
             "started": action.created_ms or None,
             "ended": (action.modified_ms or None) if action.ended else None,
-            "nominalTime": action.nominal_ms or None,
+            "nominalTime": _minute(action.nominal_ms) if action.nominal_ms else None,
             "errorMessage": action.error,
         }
         as_of_ms = max(action.created_ms, action.modified_ms)
@@ -264,6 +265,11 @@ class JobRecords:
     ) -> Relation:
         path = below(owner.tree_path, relation_id(kind, ep1.identity, ep2.identity, self.source.id))
         return Relation(kind, ep1, ep2, path, as_of_ms, attributes or {}, ages)
+
+
+def _minute(at_ms: int) -> str:
+    """Return a time as definitions of coordinators have it: ``2026-11-20T00:00Z``."""
+    return f"{datetime.fromtimestamp(at_ms // 1_000, UTC):%Y-%m-%dT%H:%MZ}"
 
 
 def _reasons(missing: Sequence[Missing]) -> dict[str, Any]:
