@@ -21,7 +21,7 @@ from functools import partial
 
 from linker.linking import Linking, LinkingTask
 from linker.own_relations import replace_relations
-from navlin.index.graph.filters import IdRange, RelationFilter
+from navlin.index.graph.filters import EntityFilter, IdRange, RelationFilter
 from navlin.index.graph.relation import LINKER_TREE, NAMED, End, StoredRelation
 from navlin.index.graph.sources import known_sources
 from navlin.model.batches import in_batches
@@ -59,8 +59,8 @@ def _concerned(linking: Linking) -> Iterator[str]:
     """Yield the ids of the applications, and of other executions, of which a run wrote something."""
     graph = linking.graph
     yield from (relation.ep2.id for relation in graph.relations(replace(_RAN_AS, runs=linking.runs)))
-    written = graph.relations(replace(_INSTANCES, runs=linking.runs))
-    for batch in in_batches((relation.ep2.id for relation in written), APPLICATIONS_A_BATCH):
+    written = graph.entities(EntityFilter(_EXECUTIONS, deleted=False, runs=linking.runs))
+    for batch in in_batches((execution.id for execution in written), APPLICATIONS_A_BATCH):
         yield from batch
         yield from (relation.ep2.id for relation in graph.relations(_RAN_AS, of=batch, sides=(1,)))
 

@@ -130,7 +130,7 @@ def test_every_run_is_an_execution_with_its_times_and_its_status(read: Extracted
         f"{COORDINATOR}@3": ("SUCCEEDED", "alice", 1_795_728_303_000, 1_795_728_330_000),
         BUNDLE: ("SUCCEEDED", "alice", 1_795_728_298_000, None),
     }
-    assert read.executions[f"{COORDINATOR}@1"].attributes["nominalTime"] == 1_795_132_800_000
+    assert read.executions[f"{COORDINATOR}@1"].attributes["nominalTime"] == "2026-11-20T00:00Z"
     assert read.executions[wf(4)].key.identity == identify(SOURCE.id, wf(4))
 
 

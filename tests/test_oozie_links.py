@@ -280,6 +280,24 @@ def test_a_coordinator_is_its_path_whatever_a_bundle_calls_it(server: OozieServe
     assert {each.attributes["frequency"] for each in every} == {"0 4 * * *", "1"}
 
 
+def test_a_schedule_that_still_runs_does_not_age(server: OozieServer) -> None:
+    """A purge remembers its date, and no record of an earlier time is written afterwards if the record ages."""
+    found = read(
+        server,
+        made.coordinator(1, made.coordinator_action(1)),
+        made.bundle(1),
+        made.bundle(2, status="KILLED"),
+    )
+    ages = {each.key.name: each.ages for each in found.records if isinstance(each, Entity)}
+    assert ages == {
+        "hourly": False,
+        "everything": False,
+        identity(1, "C") + "@1": True,
+        identity(1, "B"): False,
+        identity(2, "B"): True,
+    }
+
+
 def test_the_path_of_a_purged_bundle_is_in_the_coordinators_configuration(server: OozieServer) -> None:
     conf = made.conf(oozie__bundle__application__path="hdfs://ns1/apps/bundle")
     found = read(server, made.coordinator(1, bundleId=identity(1, "B"), conf=conf))

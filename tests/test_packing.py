@@ -157,6 +157,9 @@ WHERE = {
     ("yarn", ()): False,
     ("yarn", (("auth", "kerberos"),)): True,
     ("yarn", (("ca_file", "/etc/ca.pem"),)): True,
+    ("oozie", ()): False,
+    ("oozie", (("auth", "kerberos"),)): True,
+    ("oozie", (("ca_file", "/etc/ca.pem"),)): True,
     ("hdfs", ()): True,
     ("spark_events", ()): True,
     # These extractors decide for each split.

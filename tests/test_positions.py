@@ -99,6 +99,23 @@ SETTINGS = {
         "connect_timeout_s": KEPT,
         "read_timeout_s": KEPT,
     },
+    "oozie": {
+        "urls": ANEW,
+        # A longer window finds changes by a late clock that a shorter one missed.
+        "overlap_s": ANEW,
+        "yarn": ANEW,
+        "default_fs": ANEW,
+        # The visible jobs depend on the user.
+        "auth": ANEW,
+        "user": ANEW,
+        "page_size": KEPT,
+        "principal": KEPT,
+        "keytab": KEPT,
+        "krb5_conf": KEPT,
+        "ca_file": KEPT,
+        "connect_timeout_s": KEPT,
+        "read_timeout_s": KEPT,
+    },
     "impala_events": {
         # Each file has its own position, which depends on its content.
         "directory": KEPT,
@@ -156,6 +173,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "hms": {"uris": ("thrift://a:9083",)},
     "hdfs": {"url": "hdfs://a:8020"},
     "yarn": {"urls": ("http://a:8088",)},
+    "oozie": {"urls": ("http://a:11000/oozie",)},
     "spark_events": {"directory": "/logs"},
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -143,6 +143,11 @@ class Workflow:
         found = of_actions or [each.error for each in self.actions if each.error]
         return bounded("; ".join(dict.fromkeys(found)), MAX_MESSAGE_BYTES)
 
+    @property
+    def without_conf(self) -> Workflow:
+        """A copy without the configurations, to be remembered."""
+        return replace(self, conf="", actions=tuple(replace(each, conf="") for each in self.actions))
+
     def is_of_this_run(self, action: Action) -> bool:
         """Whether an action ran in this run. The actions that a repeated run skipped keep their times, from before it."""
         return self.run == 0 or not action.started_ms or action.started_ms >= self.started_ms
@@ -182,6 +187,10 @@ class Schedule:
     started_ms: int
     ended_ms: int
     conf: str
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
 
 
 def to_listed(payload: Mapping[str, Any], kind: Kind) -> Listed | None:

@@ -96,9 +96,10 @@ class Reading:
         else:
             found = tuple(self.records.run(workflow, steps, self._above(workflow)))
         application = self.records.workflow_key(workflow).identity
-        newest, _ = self._newest.setdefault(application, (workflow, steps))
-        if (workflow.created_ms, workflow.id) > (newest.created_ms, newest.id):
-            self._newest[application] = (workflow, steps)
+        known = self._parents[workflow.id] = workflow.without_conf
+        newest, _ = self._newest.setdefault(application, (known, steps))
+        if (known.created_ms, known.id) > (newest.created_ms, newest.id):
+            self._newest[application] = (known, steps)
         if any(step.outputs for each in steps for step in each.steps):
             self._writing.add(application)
         return found
@@ -117,7 +118,8 @@ class Reading:
         if not workflow.parent:
             return Above()
         if workflow.parent not in self._parents:
-            self._parents[workflow.parent] = self.oozie.workflow(workflow.parent)
+            found = self.oozie.workflow(workflow.parent)
+            self._parents[workflow.parent] = found.without_conf if found is not None else None
         parent, action = self._parents[workflow.parent], workflow.by_action
         if parent is None:
             # The parent was purged. If navlin read it earlier, its run is in the index.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from extractors.oozie.answers import Action, CoordinatorAction, Kind, Schedule, Workflow
@@ -147,10 +148,10 @@ class JobRecords:
             "bundleId": schedule.bundle,
             **_reasons(missing_by_definition(definition) if definition else ()),
         }
-        writes = definition is not None and definition.has_outputs
-        yield Entity(key, schedule.created_ms, attributes, ages=not writes)
+        # A coordinator may have been created years ago, and run still.
+        yield Entity(key, schedule.created_ms, attributes)
         if bundle is not None:
-            yield self._relation(_CHILD, bundle, key, key, schedule.created_ms, ages=True)
+            yield self._relation(_CHILD, bundle, key, key, schedule.created_ms, ages=False)
         for action in actions:
             yield self._of_coordinator_action(action, schedule, key)
 
@@ -174,7 +175,7 @@ class JobRecords:
             **self._of_application(Kind.BUNDLE, schedule.path, definition),
             "status": schedule.status,
         }
-        yield Entity(key, schedule.created_ms, attributes, ages=True)
+        yield Entity(key, schedule.created_ms, attributes)
         about = {
             "operationType": operation_type(Kind.BUNDLE),
             "operation": key.name,
@@ -183,9 +184,8 @@ class JobRecords:
             "started": schedule.started_ms or schedule.created_ms or None,
             "ended": schedule.ended_ms or None,
         }
-        yield Entity(
-            run_key(self.source, schedule.id, application=key), schedule.created_ms, about, ages=True
-        )
+        run = run_key(self.source, schedule.id, application=key)
+        yield Entity(run, schedule.created_ms, about, ages=schedule.ended)
 
     def bundle_key(self, location: str, name: str) -> Key:
         return application_key_of(self.source, Kind.BUNDLE, location, name)
@@ -206,7 +206,7 @@ class JobRecords:
             "status": action.status,
             "started": action.created_ms or None,
             "ended": (action.modified_ms or None) if action.ended else None,
-            "nominalTime": action.nominal_ms or None,
+            "nominalTime": _minute(action.nominal_ms) if action.nominal_ms else None,
             "errorMessage": action.error,
         }
         as_of_ms = max(action.created_ms, action.modified_ms)
@@ -265,6 +265,11 @@ class JobRecords:
     ) -> Relation:
         path = below(owner.tree_path, relation_id(kind, ep1.identity, ep2.identity, self.source.id))
         return Relation(kind, ep1, ep2, path, as_of_ms, attributes or {}, ages)
+
+
+def _minute(at_ms: int) -> str:
+    """Return a time as definitions of coordinators have it: ``2026-11-20T00:00Z``."""
+    return f"{datetime.fromtimestamp(at_ms // 1_000, UTC):%Y-%m-%dT%H:%MZ}"
 
 
 def _reasons(missing: Sequence[Missing]) -> dict[str, Any]:

@@ -29,7 +29,9 @@ OLD: Final = re.compile(
     r"|commons-io-2\.4|commons-collections-3\.2\.1|commons-lang3-3\.3\.2|httpc|ant-|log4j-slf4j)"
 )
 """Jars of the web archive that Hadoop's clients bring in later releases, or that clash with Jetty 9.3."""
-UNWANTED: Final = re.compile(r"(.*-tests\.jar|servlet-api-2|asm-[13]\.|guice-[34]|log4j-1\.2\.17.*sources)")
+UNWANTED: Final = re.compile(
+    r"(.*-tests\.jar|servlet-api-2|jsp-api|asm-[13]\.|guice-[34]|log4j-1\.2\.17.*sources)"
+)
 SHARED: Final = ("oozie-sharelib-oozie-5.2.1", "oozie-client-5.2.1", "json-simple-1.1.1", "commons-lang-2.6")
 """The jars that launchers of shell and map-reduce actions need on HDFS."""
 PROXY_USER: Final = {f"hadoop.proxyuser.{getpass.getuser()}.{each}": "*" for each in ("hosts", "groups")}

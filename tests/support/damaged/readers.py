@@ -12,6 +12,7 @@ from tests.support.damaged.line_logs import (
     spark_lineage_events,
 )
 from tests.support.damaged.metastore_answers import hms
+from tests.support.damaged.oozie_answers import oozie
 from tests.support.damaged.tallies import Reader
 from tests.support.damaged.yarn_answers import yarn
 
@@ -21,6 +22,7 @@ READERS: Final[Mapping[str, Reader]] = {
         hms,
         hdfs,
         yarn,
+        oozie,
         spark_events,
         spark_lineage_events,
         impala_events,
