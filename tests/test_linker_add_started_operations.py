@@ -85,7 +85,7 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> Started:
     return Started(solr, request.node.name)
 
 
-@pytest.mark.parametrize("order", permutations(("oozie", "yarn", "hive")), ids="-".join)
+@pytest.mark.parametrize("order", list(permutations(("oozie", "yarn", "hive"))), ids="-".join)
 def test_the_order_in_which_sources_are_read_does_not_matter(world: Started, order: tuple[str, ...]) -> None:
     for each in order:
         world.link(getattr(world, f"write_{each}")())
