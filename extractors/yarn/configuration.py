@@ -7,8 +7,8 @@ stored, and none with a secret. Clients write anything into properties, so an un
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import unquote_plus
@@ -123,10 +123,15 @@ class Configuration:
     def incomplete(self) -> bool:
         return bool(self.missing)
 
+    @property
+    def without_ends(self) -> Configuration:
+        """The same configuration without inputs and outputs, for a job whose engine has an operation with them."""
+        return replace(self, inputs=(), outputs=(), missing=(), moved=())
+
 
 def to_configuration(answer: Any) -> Configuration:
     """Parse the response of ``/jobs/{id}/conf``."""
-    properties = _properties(answer)
+    properties = properties_of(answer, _READ.__contains__)
 
     def get(name: str) -> str:
         return next((properties[key] for key in _KEYS[name] if key in properties), "")
@@ -262,15 +267,15 @@ def _path_of(uri: str) -> str:
     return "/" + "/".join(part for part in uri.split("/") if part)
 
 
-def _properties(answer: Any) -> dict[str, str]:
-    """Return property name → value for the properties in `_READ` that are not redacted."""
+def properties_of(answer: Any, reads: Callable[[str], bool]) -> dict[str, str]:
+    """Return property name → value for the properties whose names ``reads`` accepts and that are not redacted."""
     conf = answer.get("conf") if isinstance(answer, Mapping) else None
     listed = conf.get("property") if isinstance(conf, Mapping) else None
     each_of = [listed] if isinstance(listed, Mapping) else listed if isinstance(listed, list) else []
     properties: dict[str, str] = {}
     for each in each_of:
         match each:
-            case {"name": str(name), "value": str() | int() | float() as value} if name in _READ:
+            case {"name": str(name), "value": str() | int() | float() as value} if reads(name):
                 text = _text(value)
                 if text and "(redacted)" not in text:
                     properties[name] = text

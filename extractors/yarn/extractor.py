@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
 from extractors.yarn.plan import JOBS, Before, BeyondSplit, Planning, SeenSplit, UnansweredSplit
 from extractors.yarn.records import ApplicationRecords
@@ -114,6 +115,8 @@ class Yarn(Extractor):
             case SeenSplit():
                 with asking(self._history) as history:
                     yield from read_jobs(history, applications, split)
+            case MergingSplit():
+                yield from merged(applications.reading, split)
             case BeyondSplit(place=place, counts=counts):
                 for user, count in counts:
                     yield Reject(place, TOO_MANY_OPEN.format(count, user or "nobody"), count=count)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.yarn.applications import MAPREDUCE, Application, Seen
 from extractors.yarn.configuration import Configuration, Place
+from extractors.yarn.engines import EngineJob, Reading, Told
 from extractors.yarn.names import OozieAction, hive_session, oozie_action
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
@@ -47,6 +48,10 @@ class ApplicationRecords:
     estate: Estate
     metastore: str = ""
     default_fs: str = ""
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.source, self.estate, self.metastore, self.default_fs)
 
     def of(
         self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
@@ -204,7 +209,7 @@ class _Known:
             "internalType": "yarn_operation_execution",
             "engineType": self.type,
             "operation": operation,
-            "principal": app.user or (self.seen.job.user if self.seen.job else ""),
+            "principal": self.seen.user,
             "started": app.started_ms or None,
             "ended": app.finished_ms or None,
             "status": app.status,
@@ -242,6 +247,24 @@ class _Known:
             "oozieActionType": oozie.type if oozie else None,
             "oozieLauncher": (oozie.launcher or None) if oozie else None,
         }
+
+
+def as_seen(seen: Seen, run: str, told: Told) -> EngineJob:
+    """Return the job of an engine as it was listed. ``run`` and ``told`` are of the engine's reader."""
+    known = _Known.of(seen, None)
+    application, job = known.application, seen.job
+    return EngineJob(
+        seen.id,
+        run,
+        seen.user,
+        bounded(known.name, NAME_BYTES),
+        application.status,
+        known.succeeded,
+        (job.started_ms if job else 0) or application.started_ms,
+        (job.finished_ms if job else 0) or application.finished_ms,
+        known.as_of_ms,
+        told,
+    )
 
 
 def _first_time(*times_ms: int) -> int:
