@@ -18,8 +18,8 @@ import pytest
 
 from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsError
 from extractors.hms import client as hms
-from extractors.yarn.plan import SeenSplit
 from extractors.yarn.rest import RestError, RestUnavailable
+from extractors.yarn.splits import SeenSplit
 from navlin.access.ldap import LdapError, Server, conversation
 from navlin.cli import server as another_navlin
 from navlin.cli.invocation import Failure

@@ -16,7 +16,8 @@ from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSp
 from extractors.lineage.file_split import FileSplit
 from extractors.openlineage.openlineage_events import EventsSplit
 from extractors.spark.spark_events import LogSplit
-from extractors.yarn.plan import BeyondSplit, SeenSplit, UnansweredSplit
+from extractors.yarn.engine_runs import MergingSplit
+from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from navlin.model.records import Split
 
 ORDERS, OLD = TableName("sales", "orders"), TableName("sales", "orders_old")
@@ -38,6 +39,7 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "renames": (RenameSplit((TableRenamed(OLD, ORDERS, 1, 1),)), False),
     "applications": (SeenSplit(()), False),
     "applications that are not remembered": (BeyondSplit("http://rm", (("ana", 3),)), False),
+    "jobs of a run that were read apart": (MergingSplit(()), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),
 }
 """kind → (example split, whether it is local because it names a file on navlin's host)"""

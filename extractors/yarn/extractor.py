@@ -15,9 +15,10 @@ from typing import Any, Final, Literal
 
 from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
-from extractors.yarn.plan import JOBS, Before, BeyondSplit, Planning, SeenSplit, UnansweredSplit
+from extractors.yarn.plan import JOBS, Before, Planning
 from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.rest import RestAddress, RestUnavailable, asking, wrong_url
+from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.keys import wrong_default_fs
@@ -33,7 +34,7 @@ TOO_MANY_OPEN: Final = (
 )
 
 
-@extractor("yarn", source_type=YARN, mode=PULL, version=2)
+@extractor("yarn", source_type=YARN, mode=PULL, version=3)
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """Extractor for one YARN. ``urls`` are the web URLs of its ResourceManagers, ``history_urls`` those of the

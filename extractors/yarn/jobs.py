@@ -8,9 +8,10 @@ from typing import Any, Final
 from extractors.yarn.applications import Seen
 from extractors.yarn.configuration import to_configuration
 from extractors.yarn.engine_runs import JobsOfEngines
-from extractors.yarn.plan import JOBS, SeenSplit, Unread
+from extractors.yarn.plan import JOBS, Unread
 from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.rest import NotThere, RestError, RestService, RestUnavailable
+from extractors.yarn.splits import SeenSplit
 from navlin.model.records import Position, Record, Reject
 
 NO_HISTORY: Final = "the JobHistoryServer has no history of its job"

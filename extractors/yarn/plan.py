@@ -26,8 +26,9 @@ from extractors.yarn.applications import (
     to_application,
     to_job,
 )
-from extractors.yarn.engine_runs import KeptJob, KeptRuns
+from extractors.yarn.engine_runs import KeptRuns
 from extractors.yarn.rest import NotThere, RestError, RestService
+from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Position, Split
@@ -60,54 +61,6 @@ MAX_UNREAD, MAX_UNREAD_OF_USER = 2_000, 1_000
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
 """Number of jobs in one split. It is low because the JobHistoryServer reads a history file for each job."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeenSplit(Split):
-    """Some applications as listed at ``now_ms``. ``configured`` is true if the configurations of their jobs are to be
-    fetched, ``unread`` if that has already failed ``tries`` times. ``may_wait`` are the ids of the applications whose
-    configurations may be requested again later. ``kept`` are jobs that engines submitted for the same users earlier.
-    """
-
-    seen: tuple[Seen, ...]
-    configured: bool = False
-    now_ms: int = 0
-    unread: bool = False
-    tries: int = 0
-    may_wait: frozenset[str] = frozenset()
-    kept: tuple[KeptJob, ...] = ()
-
-    @property
-    def name(self) -> str:
-        more = f" and {len(self.seen) - 1} more" if len(self.seen) > 1 else ""
-        return f"{self.seen[0].id}{more}"
-
-
-@dataclass(frozen=True, slots=True)
-class UnansweredSplit(Split):
-    """The JobHistoryServer could not list its jobs. Reading this split raises the error, without affecting other
-    splits.
-    """
-
-    error: str
-
-    @property
-    def name(self) -> str:
-        return "jobs of the JobHistoryServer"
-
-
-@dataclass(frozen=True, slots=True)
-class BeyondSplit(Split):
-    """User → number of open applications that are not remembered, as (user, number) pairs. ``place`` is the
-    ResourceManager's URL.
-    """
-
-    place: str
-    counts: tuple[tuple[str, int], ...]
-
-    @property
-    def name(self) -> str:
-        return "open applications that are not remembered"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from extractors.yarn.engines import Engine
+from extractors.yarn.pig import Pig
 
-ENGINES: Final[tuple[Engine, ...]] = ()
+ENGINES: Final[tuple[Engine, ...]] = (Pig(),)
 """The readers, in the order in which a job is offered to them."""
 
 
