@@ -188,7 +188,7 @@ KEPT: Final[dict[str, Row]] = {
         "those of the runs that ended first go; the operation of a job that comes later is incomplete",
         "`navlin incomplete`",
         ((f"{YARN}.engine_runs", "self.key"), (f"{YARN}.plan", "key")),
-        (f"{YARN}.engine_runs.KeptJob", f"{YARN}.engines.EngineJob"),
+        (f"{YARN}.engine_runs.KeptJob",),
         ("test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first",),
     ),
     "dues: what failed": Row(

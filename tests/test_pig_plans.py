@@ -123,7 +123,7 @@ def test_every_encoding_of_pigs_releases_is_read(value: str) -> None:
     assert script(value) == "a = LOAD 'x';"
 
 
-def test_a_script_that_begins_with_an_x_is_no_compressed_one() -> None:
+def test_a_script_that_begins_like_compressed_data_is_read() -> None:
     assert script(base64.b64encode(b"x = LOAD 'y';").decode()) == "x = LOAD 'y';"
 
 
@@ -150,18 +150,18 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_values_that_are_no_plan_and_no_script_are_unknown(kind: str) -> None:
+def test_other_values_are_neither_a_plan_nor_a_script(kind: str) -> None:
     assert stores(HOSTILE[kind]) is None
     assert loads(HOSTILE[kind]) is None
     assert script(HOSTILE[kind]) == ""
 
 
-def test_a_plan_is_no_script_and_a_script_is_no_plan() -> None:
+def test_a_plan_is_not_read_as_a_script_nor_a_script_as_a_plan() -> None:
     assert script(encoded(a_list([]))) == ""
     assert stores(encoded("text")) is None
 
 
-def test_a_store_that_is_no_store_makes_the_plan_unknown() -> None:
+def test_an_unexpected_object_among_the_stores_makes_the_plan_unknown() -> None:
     whole = [a_store("/a", "PigStorage"), a_store("/b", "PigStorage")]
     found = stores(encoded(a_list(whole)))
     assert found is not None

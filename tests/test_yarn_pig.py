@@ -10,10 +10,13 @@ import orjson
 import pytest
 
 from extractors.yarn import engine_runs
+from extractors.yarn.engine_runs import KeptJob
 from extractors.yarn.splits import SeenSplit
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType, table_key
 from navlin.model.records import Covered, Entity, Position
+from navlin.model.redaction.literals import masking
+from navlin.pipeline.masking_literals import without_literals_in
 from tests.services.rest import JobHistory, ResourceManager
 from tests.support.pig_jobs import OLDER, SALES, Written, a_file, a_list, a_store, captured, encoded
 from tests.support.stored import stored
@@ -115,6 +118,13 @@ def why(reported: Extracted) -> list[str]:
     return list(operation(reported).attributes.get("incompleteReasons", []))
 
 
+def kept_text(pig: PigEstate) -> str:
+    """Return all positions as text, with the jobs that they keep."""
+    values = pig.following.positions
+    jobs = [KeptJob.of(value).job for key, value in values.items() if key.startswith("job ")]
+    return repr((values, jobs))
+
+
 # -- The captured jobs --------------------------------------------------------------------------------------------------
 
 
@@ -163,7 +173,7 @@ def test_the_captured_scripts_attributes_are_those_of_the_script(pig: PigEstate,
     assert {name: value for name, value in about.items() if value} == {
         "internalType": "pig_operation",
         "engineType": "PIG",
-        "jobName": "PigLatin:sales.pig",
+        "jobName": SCRIPT,
         "logicalPlanHash": SIGNATURE,
     }
     assert run["queryText"] == text
@@ -236,10 +246,37 @@ def test_a_planted_password_is_stored_nowhere(pig: PigEstate, corpora: Path, pla
         pig.add(properties)
     reported = pig.run()
     assert secret not in stored(reported.records)
-    assert secret not in repr(pig.following.positions)
     positions = [each for each in reported.records if isinstance(each, Position)]
     assert len(positions) == 5
-    assert secret not in repr(positions)
+    assert secret not in kept_text(pig)
+
+
+def test_no_literal_of_a_script_is_kept_if_literals_are_masked(pig: PigEstate) -> None:
+    text = "a = LOAD '/in' AS (n:int);\nb = FILTER a BY n == 31415926535 OR s == 'planted'; -- planted\n"
+    pig.script(
+        mapreduce_job_name="PigLatin:daily 'planted'",
+        pig_script=encoded(text),
+        pig_input_dirs="/in",
+        pig_map_output_dirs="/out1",
+        pig_map_stores=encoded(a_list([a_store("/out1", "PigStorage", ("n1", 10))])),
+        pig_alias="a1,b",
+    )
+    before = operation(pig.run()).key.identity
+    pig.following.positions.clear()
+    with masking(True):
+        reported = pig.run()
+        records = [without_literals_in(each) for each in reported.records]
+    kept = stored(records) + kept_text(pig)
+    assert "planted" not in kept
+    assert "31415926535" not in kept
+    masked = Extracted(reported.plan, records)
+    assert operation(masked).key.identity == before
+    assert (
+        operation(masked).attributes["queryText"]
+        == "a = LOAD '?' AS (n:int);\nb = FILTER a BY n == 0 OR s == '?';"
+    )
+    assert "/out1" in operation(masked).attributes["stores"][0]
+    assert execution(masked).attributes["jobs"][0].endswith("_0001 SUCCEEDED a1,b")
 
 
 # -- The operation -------------------------------------------------------------------------------------------------------
@@ -340,7 +377,7 @@ def test_temporary_files_are_those_in_pigs_temporary_directory(pig: PigEstate) -
     assert ends(pig.run()) == ({"/data/scratch/kept", "/in"}, {"/out", "/data/scratch/temps"})
 
 
-def test_a_store_that_the_plan_marks_as_temporary_is_no_output(pig: PigEstate) -> None:
+def test_a_store_that_the_plan_marks_as_temporary_is_not_an_output(pig: PigEstate) -> None:
     plan = encoded(
         a_list([a_store("/out", "PigStorage"), a_store("/odd/between", "InterStorage", temporary=True)])
     )
@@ -401,14 +438,14 @@ def test_a_name_that_may_be_a_table_is_left_out_if_the_plan_cannot_be_decoded(pi
 
 
 def test_a_relative_name_of_another_function_is_a_path(pig: PigEstate) -> None:
-    plan = encoded(a_list([a_file("in", "PigStorage")]))
+    plan = encoded(a_list([a_file("in,more", "PigStorage")]))
     pig.script(
-        pig_input_dirs="in",
+        pig_input_dirs="in,more",
         pig_inputs=plan,
         pig_map_output_dirs="out",
         pig_map_stores=encoded(a_list([a_store("out", "PigStorage")])),
     )
-    assert ends(pig.run()) == ({"/user/etl/in"}, {"/user/etl/out"})
+    assert ends(pig.run()) == ({"/user/etl/in", "/user/etl/more"}, {"/user/etl/out"})
 
 
 @pytest.mark.parametrize(
@@ -429,7 +466,7 @@ def test_data_outside_directories_makes_the_script_incomplete(
     reported = pig.run()
     assert ends(reported) == ({"/in"}, set())
     assert why(reported) == ["its output is not in a directory"]
-    assert "hunter2" not in stored(reported.records) + repr(pig.following.positions)
+    assert "hunter2" not in stored(reported.records) + kept_text(pig)
 
 
 # -- Scripts that say less -----------------------------------------------------------------------------------------------
@@ -465,6 +502,12 @@ def test_jobs_without_a_script_and_a_time_are_joined_by_their_temporary_director
     pig.add(own)
     pig.add(own | {"pig.streaming.task.output.dir": "hdfs://ns1/tmp/temp750979212/tmp2"})
     assert execution(pig.run()).key.name == "@/tmp/temp750979212"
+
+
+def test_jobs_that_nothing_joins_are_runs_of_their_own(pig: PigEstate) -> None:
+    applications = {pig.add({"pig.logical.plan.signature": 7, "mapreduce.job.name": "x"}) for _ in range(2)}
+    reported = pig.run()
+    assert {each.key.name for each in of_pig(reported, EntityType.OPERATION_EXECUTION)} == applications
 
 
 def test_a_job_without_a_script_id_belongs_to_the_run_of_its_workflow(pig: PigEstate) -> None:
@@ -605,7 +648,7 @@ def test_the_jobs_of_a_run_are_forgotten_a_week_after_its_end(
 def test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first(
     pig: PigEstate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_runs, "MAX_KEPT_BYTES_OF_USER", 8_000)
+    monkeypatch.setattr(engine_runs, "MAX_KEPT_BYTES_OF_USER", 5_000)
     for number in range(20):
         pig.script("a", run=f"run-{number}", pig_input_dirs="/in", pig_map_output_dirs="/out")
     pig.run()
@@ -631,6 +674,14 @@ def test_an_oozie_action_is_named_by_its_scripts_run(pig: PigEstate) -> None:
     assert (run["wfIds"], run["oozieAction"]) == (["7-W"], "load")
 
 
+def test_names_that_are_not_utf_8_stay_apart_over_two_runs(pig: PigEstate) -> None:
+    chain(pig, "a", pig_input_dirs="/in", pig_map_output_dirs="/b\udcfc,/tmp/temp1/tmp1")
+    assert ends(pig.run()) == ({"/in"}, {r"/b\xfc"})
+    for node in "bcd":
+        chain(pig, node, pig_input_dirs="/tmp/temp1/tmp1", pig_map_output_dirs="/b\udce4")
+    assert ends(pig.run()) == ({"/in"}, {r"/b\xfc", r"/b\xe4"})
+
+
 # -- Hostile values --------------------------------------------------------------------------------------------------------
 
 HOSTILE: Mapping[str, Mapping[str, Any]] = {
@@ -644,7 +695,7 @@ HOSTILE: Mapping[str, Mapping[str, Any]] = {
     "a node with thousands of nodes": {"mapreduce.workflow.adjacency.n": "x," * 100_000},
     "open braces": {"pig.input.dirs": "{" * 100_000},
     "escapes": {"pig.input.dirs": "\\" * 100_001},
-    "no addresses": {
+    "invalid addresses": {
         "pig.input.dirs": "hdfs://[::1/x,://,:,/",
         "fs.defaultFS": "hdfs://[",
         "pig.temp.dir": "([",

@@ -6,12 +6,13 @@ may also be in two splits of one plan. Then the next plan has a split that merge
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
-
-import orjson
 
 from extractors.yarn.applications import Seen
 from extractors.yarn.configuration import properties_of
@@ -25,34 +26,59 @@ JOB: Final = "job "
 """Prefix of the key of a position for a job of an engine. The application's id follows."""
 KEPT_MS: Final = 7 * 86_400_000
 """Time for which a run's jobs are kept after the end of its last one."""
-MAX_KEPT_BYTES, MAX_KEPT_BYTES_OF_USER = 32 << 20, 8 << 20
-"""Maximum size of the jobs that are kept, in total and per user. The runs that ended first are forgotten first."""
+MAX_KEPT_BYTES, MAX_KEPT_BYTES_OF_USER = 16 << 20, 4 << 20
+"""Maximum size of the jobs that are kept, in total and per user. The runs that ended first are forgotten first. A job
+takes some 1.5 kB.
+"""
+RunKey = tuple[str, str, str]
+"""(engine, user, the engine's name of the run)"""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptJob:
-    """A job of an engine, and the split whose records contain the job (``merged_in``)."""
+    """A job of an engine, and the split whose records contain the job (``merged_in``). ``packed`` is the compressed
+    `EngineJob`, because a plan carries all kept jobs of a user.
+    """
 
     engine: str
-    job: EngineJob
+    user: str
+    run: str
+    application: str
+    ended_ms: int
     merged_in: str
+    packed: str
+
+    @classmethod
+    def of_job(cls, engine: str, job: EngineJob, merged_in: str = "") -> KeptJob:
+        ended_ms = max(job.ended_ms, job.as_of_ms)
+        # Names may have bytes that are not UTF-8, which orjson refuses.
+        packed = base64.b64encode(zlib.compress(json.dumps(asdict(job)).encode())).decode()
+        return cls(engine, job.user, job.run, job.application, ended_ms, merged_in, packed)
 
     @property
     def key(self) -> str:
-        return f"{JOB}{self.job.application}"
+        return f"{JOB}{self.application}"
 
     @property
-    def run(self) -> tuple[str, str, str]:
+    def run_key(self) -> RunKey:
         """The run. A job of another user belongs to another run, whatever its configuration names."""
-        return (self.engine, self.job.user, self.job.run)
+        return (self.engine, self.user, self.run)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.packed) + len(self.run) + len(self.user) + 200
+
+    @property
+    def job(self) -> EngineJob:
+        return EngineJob(**json.loads(zlib.decompress(base64.b64decode(self.packed))))
 
     def position(self) -> Position:
-        return Position(self.key, {"engine": self.engine, "job": asdict(self.job), "merged": self.merged_in})
+        return Position(self.key, asdict(self))
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> KeptJob:
         """Return a job restored from the value of its `position`."""
-        return cls(value["engine"], EngineJob(**value["job"]), value["merged"])
+        return cls(**value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +89,7 @@ class MergingSplit(Split):
 
     @property
     def name(self) -> str:
-        return f"{self.kept[0].job.application} and the other jobs of its run"
+        return f"{self.kept[0].application} and the other jobs of its run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,44 +102,42 @@ class KeptRuns:
     @classmethod
     def of(cls, values: Mapping[str, Any], now_ms: int) -> KeptRuns:
         """Return the jobs in the saved positions, without those of runs that ended too long before ``now_ms``."""
-        runs: dict[tuple[str, str, str], list[KeptJob]] = {}
-        sizes_bytes: Counter[tuple[str, str, str]] = Counter()
-        for key, value in values.items():
-            if key.startswith(JOB):
-                kept = KeptJob.of(value)
-                runs.setdefault(kept.run, []).append(kept)
-                sizes_bytes[kept.run] += len(orjson.dumps(value))
+        runs = _by_run(KeptJob.of(value) for key, value in values.items() if key.startswith(JOB))
+        sizes_bytes = {run: sum(each.size_bytes for each in jobs) for run, jobs in runs.items()}
         of_users: Counter[str] = Counter()
-        for run, size_bytes in sizes_bytes.items():
-            of_users[run[1]] += size_bytes
+        for (_, user, _), size_bytes in sizes_bytes.items():
+            of_users[user] += size_bytes
         left_bytes = shares(of_users, of_one=MAX_KEPT_BYTES_OF_USER, in_all=MAX_KEPT_BYTES)
         found: list[KeptJob] = []
         forgotten: list[str] = []
-        newest_first = sorted(runs, key=lambda run: (-_ended_ms(runs[run]), run))
-        for run in newest_first:
-            fits = sizes_bytes[run] <= left_bytes[run[1]]
-            if fits and _ended_ms(runs[run]) > now_ms - KEPT_MS:
-                left_bytes[run[1]] -= sizes_bytes[run]
+        for run in sorted(runs, key=lambda run: (-_ended_ms(runs[run]), run)):
+            _, user, _ = run
+            if sizes_bytes[run] <= left_bytes[user] and _ended_ms(runs[run]) > now_ms - KEPT_MS:
+                left_bytes[user] -= sizes_bytes[run]
                 found += runs[run]
             else:
                 forgotten += [each.key for each in runs[run]]
         return cls(tuple(found), tuple(sorted(forgotten)))
 
     def of_users(self, users: Collection[str]) -> tuple[KeptJob, ...]:
-        return tuple(each for each in self.jobs if each.job.user in users)
+        return tuple(each for each in self.jobs if each.user in users)
 
     def to_merge(self) -> Iterator[MergingSplit]:
         """Yield a split for each run whose jobs were read in several splits."""
-        runs: dict[tuple[str, str, str], list[KeptJob]] = {}
-        for each in self.jobs:
-            runs.setdefault(each.run, []).append(each)
-        for jobs in runs.values():
+        for jobs in _by_run(self.jobs).values():
             if len({each.merged_in for each in jobs}) > 1:
                 yield MergingSplit(tuple(jobs))
 
 
+def _by_run(jobs: Iterable[KeptJob]) -> dict[RunKey, list[KeptJob]]:
+    runs: dict[RunKey, list[KeptJob]] = {}
+    for each in jobs:
+        runs.setdefault(each.run_key, []).append(each)
+    return runs
+
+
 def _ended_ms(jobs: Iterable[KeptJob]) -> int:
-    return max(max(each.job.ended_ms, each.job.as_of_ms) for each in jobs)
+    return max(each.ended_ms for each in jobs)
 
 
 class JobsOfEngines:
@@ -130,14 +154,14 @@ class JobsOfEngines:
         if engine is None:
             return False
         run, told = engine.run_of(properties), engine.told(properties)
-        taken = KeptJob(engine.type, as_seen(seen, run, told), "")
+        taken = KeptJob.of_job(engine.type, as_seen(seen, run, told))
         self._taken[taken.key] = taken
         return True
 
     def records(self, reading: Reading, merged_in: str) -> Iterator[Record]:
         """Yield the records of all runs with a job in the split, and the positions that keep the jobs."""
-        runs = {each.run for each in self._taken.values()}
-        known = {key: each for key, each in self._kept.items() if each.run in runs} | self._taken
+        runs = {each.run_key for each in self._taken.values()}
+        known = {key: each for key, each in self._kept.items() if each.run_key in runs} | self._taken
         yield from _records(reading, known.values(), merged_in)
 
 
@@ -147,7 +171,7 @@ def merged(reading: Reading, split: MergingSplit) -> Iterator[Record]:
 
 
 def _records(reading: Reading, kept: Iterable[KeptJob], merged_in: str) -> Iterator[Record]:
-    jobs = sorted(kept, key=lambda each: each.job.application)
+    jobs = sorted(kept, key=lambda each: each.application)
     for engine in ENGINES:
         of_engine = [each.job for each in jobs if each.engine == engine.type]
         if of_engine:

@@ -9,7 +9,6 @@ one stores. A failed script has the flows of its finished stores only.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +20,7 @@ import orjson
 
 from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.yarn.engines import EngineJob, Reading, Told
-from extractors.yarn.pig_jobs import PigJob, is_read, run_of, to_pig_job
-from navlin.model.identity import SEPARATOR
+from extractors.yarn.pig_jobs import ALONE, PigJob, is_read, run_of, to_pig_job
 from navlin.model.keys import Key, RelationType, location_key, pig_execution_key, table_key
 from navlin.model.records import Attributes, Record, Relation
 from navlin.model.source import HIVE, PIG
@@ -55,9 +53,9 @@ class Pig:
     def records(self, reading: Reading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
         runs: dict[tuple[str, str], list[EngineJob]] = defaultdict(list)
         for job in jobs:
-            runs[job.user, job.run].append(job)
-        for of_run in runs.values():
-            yield from _Script(reading, tuple((each, PigJob(**each.told)) for each in of_run)).records()
+            runs[job.user, job.application if job.run == ALONE else job.run].append(job)
+        for (_, run), of_run in runs.items():
+            yield from _Script(reading, run, tuple((each, PigJob(**each.told)) for each in of_run)).records()
 
 
 def script_key(reading: Reading, run: str, jobs: Iterable[PigJob]) -> Key:
@@ -71,13 +69,11 @@ def script_key(reading: Reading, run: str, jobs: Iterable[PigJob]) -> Key:
     identity, because a failed run has fewer of them.
     """
     known = list(jobs)
-    path, text, name, signature = (
+    path, digest, name, signature = (
         next((found for each in known if (found := getattr(each, attribute))), "")
-        for attribute in ("script", "text", "job_name", "signature")
+        for attribute in ("script", "digest", "job_name", "signature")
     )
-    steady = path or name
-    if not path and text:
-        steady = SEPARATOR.join((name, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()))
+    steady = path or digest or name
     key = pig_execution_key(reading.source_of(PIG), run, steady, signature)
     assert key.parent is not None
     return replace(key, parent=replace(key.parent, name=path or name or "Pig"))
@@ -88,10 +84,11 @@ class _Script:
     """One run of a script, with all jobs that are known."""
 
     reading: Reading
+    run: str
     jobs: tuple[tuple[EngineJob, PigJob], ...]
 
     def records(self) -> Iterator[Record]:
-        key = script_key(self.reading, self.jobs[0][0].run, (parsed for _, parsed in self.jobs))
+        key = script_key(self.reading, self.run, (parsed for _, parsed in self.jobs))
         operation = key.parent
         assert operation is not None
         status, reasons = self._status, self._reasons
@@ -106,7 +103,8 @@ class _Script:
                 "internalType": "pig_operation",
                 "engineType": PIG,
                 "queryText": self._first("text"),
-                "jobName": self._first("job_name"),
+                # Clients of Navigator name the operation by these two.
+                "jobName": self._first("script") or self._first("job_name"),
                 "logicalPlanHash": self._first("signature"),
                 "stores": self._stores(),
                 **({"incomplete": True, "incompleteReasons": reasons} if reasons else {}),
@@ -227,7 +225,7 @@ class _Script:
             "internalType": "pig_op_exec",
             "engineType": PIG,
             "operation": self._first("script") or self._first("job_name"),
-            "scriptId": self.jobs[0][0].run,
+            "scriptId": self.run,
             "jobName": self._first("job_name"),
             "principal": self.jobs[0][0].user,
             "started": self._first("submitted_ms") or (min(started_ms) if started_ms else None),

@@ -7,6 +7,7 @@ may be a Hive table is looked up in the serialised plan, which has the function 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,12 @@ from extractors.yarn.pig_plans import PlannedEnd, loads, script, stores
 from extractors.yarn.pig_text import without_secrets
 from navlin.model.keys import split_location
 from navlin.model.redaction import bounded, redact, without_credentials
+from navlin.model.redaction.literals import (
+    masks_literals,
+    name_in_state,
+    name_without_literals,
+    without_literals,
+)
 from navlin.model.source import metastores_named
 
 SCRIPT_ID, WORKFLOW_ID, SIGNATURE = "pig.script.id", "mapreduce.workflow.id", "pig.logical.plan.signature"
@@ -36,6 +43,9 @@ READ: Final = frozenset(
 )
 _OF_RUN: Final = "pig_"
 _OWN_FORMATS: Final = "org.apache.pig."
+
+ALONE: Final = "@"
+"""The run of jobs that cannot be joined with others."""
 
 MAX_NODES: Final = 1_000
 MAX_LIST_CHARS: Final = 1 << 20
@@ -65,7 +75,9 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PigJob:
-    """The parsed configuration of one job. ``script`` is the script's path, or "" if it has none. ``read`` and
+    """The parsed configuration of one job. ``script`` is the script's path, or "" if it has none. ``digest`` is that of
+    the script's text or, without one, of a name with literals; ``text`` and ``job_name`` lack the literals if these are
+    masked. ``read`` and
     ``written`` are [path as written, URI, whether the URI is inferred], ``read_tables`` and ``written_tables``
     [database, table], ``read_temporary`` and ``written_temporary`` the paths of temporary files. ``stores`` describe
     the stores whose plan could be decoded. ``node`` is the job's place in the script, and ``next`` maps a node to those
@@ -74,6 +86,7 @@ class PigJob:
 
     script: str = ""
     text: str = ""
+    digest: str = ""
     signature: str = ""
     job_name: str = ""
     version: str = ""
@@ -105,10 +118,10 @@ def is_read(name: str) -> bool:
 
 
 def run_of(properties: Mapping[str, str]) -> str:
-    """Return the id of the script's run; "" if Pig did not submit the job.
+    """Return the id of the script's run; "" if Pig did not submit the job, `ALONE` if nothing tells the run.
 
-    Without the script's id, the jobs of a run have the same signature and the same time of submission; without these
-    too, the same temporary directory.
+    Without the script's id, the jobs of a run have the same signature and the same time of submission, or at least the
+    same temporary directory.
     """
     workflow = properties.get(WORKFLOW_ID, "")
     named = properties.get(SCRIPT_ID) or (
@@ -120,8 +133,9 @@ def run_of(properties: Mapping[str, str]) -> str:
     if SIGNATURE not in properties and not any(name.startswith(_OWN_FORMATS) for name in formats):
         return ""
     temporary = _Temporary.of(properties).root_of(properties.get("pig.streaming.task.output.dir", ""))
-    joined = [properties.get(name, "") for name in (SIGNATURE, SUBMITTED)]
-    return _word("@".join(joined if all(joined) else (properties.get(SIGNATURE, ""), temporary)))
+    signature, submitted = (properties.get(name, "") for name in (SIGNATURE, SUBMITTED))
+    joined = submitted if signature and submitted else temporary
+    return _word(f"{signature}@{joined}") if joined else ALONE
 
 
 def to_pig_job(properties: Mapping[str, str]) -> PigJob:
@@ -135,12 +149,14 @@ def to_pig_job(properties: Mapping[str, str]) -> PigJob:
     ends.take_reads(get("pig.input.dirs", ""), get("pig.loads") or get("pig.inputs") or "")
     for phase in ("map", "reduce"):
         ends.take_writes(get(f"pig.{phase}.output.dirs", ""), get(f"pig.{phase}.stores", ""))
-    name = get("mapreduce.workflow.name", "")
+    name, text = get("mapreduce.workflow.name", ""), without_secrets(script(get("pig.script", "")))
+    job = bounded(redact(get("mapreduce.job.name", "")), 2_000)
     return PigJob(
         script="" if name == "default" else bounded(redact(without_credentials(name)), 2_000),
-        text=without_secrets(script(get("pig.script", ""))),
+        text=without_literals(text, escapes=True) if masks_literals() else text,
+        digest=_digest(text or (job if name_without_literals(job) != job else "")),
         signature=_word(get(SIGNATURE, "")),
-        job_name=bounded(redact(get("mapreduce.job.name", "")), 2_000),
+        job_name=name_in_state(job),
         version=_word(get("pig.version", "")),
         submitted_ms=_number(get(SUBMITTED, "")),
         aliases=bounded(get("pig.alias", ""), 2_000),
@@ -199,10 +215,10 @@ class _Ends:
         self.stores: list[dict[str, str]] = []
 
     def take_reads(self, listed: str, plan: str) -> None:
-        """Take the names in ``pig.input.dirs``. The ``plan`` is decoded only if a name is not surely a path."""
+        """Take the names in ``pig.input.dirs``. The ``plan`` is decoded only if a name is not certainly a path."""
         names = self._names(listed)
         planned = loads(plan) or () if plan and not all(map(_is_path, names)) else ()
-        functions = {each.name: each.function for each in planned}
+        functions = {name: each.function for each in planned for name in (*split_paths(each.name), each.name)}
         for name in dict.fromkeys(names):
             if self._temporary.root_of(name):
                 self.read_temporary.append(path_of(name))
@@ -262,7 +278,7 @@ class _Ends:
 
 
 def _is_path(name: str) -> bool:
-    """Whether a name is surely a path: an absolute one, or a URI."""
+    """Whether a name is certainly a path: an absolute one, or a URI."""
     return name.startswith("/") or re.match(r"[a-zA-Z][\w+.-]*:/", name) is not None
 
 
@@ -295,6 +311,10 @@ def _next(properties: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _word(text: str) -> str:
     return bounded(redact(text), MAX_WORD_CHARS)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() if text else ""
 
 
 def _number(text: str) -> int:

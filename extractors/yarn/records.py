@@ -29,6 +29,7 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Attributes, Covered, Depth, Record
 from navlin.model.redaction import bounded, redact
+from navlin.model.redaction.literals import name_in_state
 from navlin.model.source import HIVE, OOZIE, Estate, Source
 
 LATEST_MS: Final = 4_102_444_800_000
@@ -251,7 +252,7 @@ def as_seen(seen: Seen, run: str, told: Told) -> EngineJob:
         seen.id,
         run,
         seen.user,
-        bounded(redact(known.name), NAME_BYTES),
+        name_in_state(bounded(redact(known.name), NAME_BYTES)),
         application.status,
         known.succeeded,
         (job.started_ms if job else 0) or application.started_ms,

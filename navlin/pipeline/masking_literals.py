@@ -12,12 +12,12 @@ from typing import Any, Final
 from navlin.model.keys import EntityType, Key
 from navlin.model.records import Entity, Record, Reject, Relation
 from navlin.model.redaction.literals import length_of, name_without_literals, without_literals, without_quoted
-from navlin.model.source import HIVE, IMPALA, SPARK
+from navlin.model.source import HIVE, IMPALA, PIG, SPARK
 
 _NAMED_BY_TEXTS: Final = frozenset(
     (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
 )
-_ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK))
+_ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK, PIG))
 """Systems in which a backslash escapes a quote in a statement."""
 _STATEMENTS: Final = frozenset(("queryText",))
 _NO_TOKENS: Final = frozenset(
@@ -31,6 +31,8 @@ _STAY: Final = frozenset(
     " inputs outputs wfIds edgeType transformation jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
 )
 """Attributes with names, ids and locations, which remain unchanged."""
+_OF_SCRIPTS: Final = frozenset(("stores", "jobs"))
+"""Attributes of a Pig script with the names of its stores, their columns, and its relations, which remain unchanged."""
 _OF_TABLES: Final = frozenset(("queryText", "params", "serdeProps", "viewOriginalText", "viewExpandedText"))
 """Attributes of a table or view that may contain statements. All other attributes are names and user-written texts, and
 remain unchanged."""
@@ -84,7 +86,7 @@ def _text(key: Key, name: str, text: str) -> str:
     escapes = key.source.type in _ESCAPES
     if key.type not in _NAMED_BY_TEXTS:
         return without_literals(text, escapes=escapes) if name in _OF_TABLES else text
-    if name in _STAY:
+    if name in _STAY or name in _OF_SCRIPTS:
         return text
     if name in _NO_TOKENS or (name == "expression" and key.source.type == SPARK):
         return length_of(text)
