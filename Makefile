@@ -8,7 +8,7 @@ JARS   := .jars
 SETS   := solr hive-metastore hive hadoop kdc ldap
 # The metastores of later releases, an earlier Solr, a JobHistoryServer, OpenLineage's agent and Atlas run in the tests of the
 # services alone.
-LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce openlineage-spark atlas
+LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce pig openlineage-spark atlas
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. Twice two cores: tests
 # also wait, for clocks, for what was killed and for services that start.

@@ -21,7 +21,7 @@ from extractors.oozie import plan as oozie
 from extractors.oozie import reading
 from extractors.openlineage import kept_runs
 from extractors.spark import application, spark_events, stream_columns, stream_state, streams
-from extractors.yarn import jobs
+from extractors.yarn import engine_runs, jobs
 from extractors.yarn import plan as yarn
 from navlin.api import event_spool
 from navlin.index.write.renames import MOST_DOCUMENTS
@@ -216,6 +216,16 @@ KEPT: Final[dict[str, Row]] = {
         "`navlin rejects`",
         ((f"{OOZIE}.wanted", "self.key(self.id)"), (f"{OOZIE}.reading", "Unread.key(wanted.id)")),
         proved=("test_a_job_is_given_up_after_enough_attempts",),
+    ),
+    "jobs of engines' runs that may get further jobs": Row(
+        f"{mib(engine_runs.MAX_KEPT_BYTES_OF_USER)} of a user, {mib(engine_runs.MAX_KEPT_BYTES)} in all; for"
+        f" {engine_runs.KEPT_MS // 86_400_000} days after the end of the run",
+        "a user's",
+        "those of the runs that ended first go; the operation of a job that comes later is incomplete",
+        "`navlin incomplete`",
+        ((f"{YARN}.engine_runs", "self.key"), (f"{YARN}.plan", "key")),
+        (f"{YARN}.engine_runs.KeptJob",),
+        ("test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first",),
     ),
     "dues: what failed": Row(
         f"one for each split that fails, with {4_000:,} bytes of its error; set aside after {planning.ASIDE_AFTER} times",
