@@ -8,7 +8,7 @@ import pytest
 
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType
-from navlin.model.records import Entity, Relation
+from navlin.model.records import Covered, Entity, Relation
 from tests.support.sqoop_jobs import captured, columns_of, extracted, without_yarn
 
 DATABASE = "hsqldb:hsql://db1.example:9001/sales"
@@ -158,6 +158,15 @@ def test_yarns_own_operation_of_a_job_leaves_the_ends_to_sqoops(corpora: Path) -
         if isinstance(each, Relation) and yarn.key.identity in (each.ep1.identity, each.ep2.identity)
     ]
     assert not ends
+    # Earlier versions of navlin had the directory in YARN's operation.
+    [directory] = {
+        each.ep2.identity
+        for each in found.relations(RelationType.DATA_FLOW)
+        if each.ep2.type is EntityType.DIRECTORY
+    }
+    mapper = "org.apache.sqoop.mapreduce.TextImportMapper"
+    former = identify(yarn.key.source.id, "ORDERS.jar", mapper, "", directory)
+    assert f"/operations/{former}" in {each.path for each in found.records if isinstance(each, Covered)}
 
 
 def test_a_failed_import_has_an_execution_and_no_flow(corpora: Path) -> None:

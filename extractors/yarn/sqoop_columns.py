@@ -6,7 +6,6 @@ dialect of the database, so its columns are marked `parsed`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,7 +16,7 @@ from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Made, MadeColumn, Name, Question
 from navlin.sql.reading import SourceColumn as NamedColumn
 
-CPU_S: Final = 2
+CPU_S: Final = 5
 _DIALECTS: Final = {
     "postgres": ("postgres",),
     "redshift": ("redshift", "postgres"),
@@ -34,7 +33,6 @@ _CONDITIONS: Final = "$CONDITIONS"
 _TRUE: Final = "(1 = 1)"
 _PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
 """Oracle's pseudocolumns and functions that look like columns."""
-_LITERAL: Final = re.compile(r"'(?:[^']|'')*'|(?<![\w\"`$])\d+(?:\.\d+)?(?![\w\"`])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +98,6 @@ class Queries:
             made = self._reader.read(Question(text, {}, dialects=dialects)).made
             self._known[key] = made[0] if len(made) == 1 and made[0].kind == "SELECT" else None
         return self._known[key]
-
-
-def steady(query: str) -> str:
-    """Return a query without its literals, which differ from run to run if the import has only new rows."""
-    return " ".join(_LITERAL.sub("?", query).split())
 
 
 def _of_table(job: SqoopJob) -> Moved:

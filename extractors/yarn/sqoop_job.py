@@ -5,7 +5,7 @@
     export               mapreduce.jdbc.output.table.name, .output.field.names, the input directory
     merge                sqoop.merge.old.path, sqoop.merge.new.path: the second job of an import of modified rows
 
-Passwords are not in these properties, except within a URL, of which only understood parts are kept. Clients write
+Passwords are not in these properties, except within a URL; only the parsed parts of a URL are kept. Clients write
 anything into properties, so an unsuitable value counts as absent, with a reason.
 """
 
@@ -22,19 +22,19 @@ import orjson
 
 from extractors.lineage.staging import is_moved
 from extractors.yarn.configuration import Missing, Paths, Place, split_paths
-from extractors.yarn.sqoop_options import Options, is_option, options_of
+from extractors.yarn.sqoop_options import OPTIONS, Options, is_option, options_of
+from extractors.yarn.sqoop_texts import kept
 from navlin.model.databases import Database, database_of, shown_url
 from navlin.model.keys import split_location
 from navlin.model.redaction import bounded, redact, without_credentials
-from navlin.model.redaction.literals import masks_literals, without_literals
 from navlin.model.source import metastores_named
 from navlin.model.sql_names import listed_names, table_parts
 
 MAX_NAME_CHARS: Final = 1_000
 MAX_COLUMNS: Final = 5_000
 MAX_TEXT_BYTES: Final = 64 << 10
-MAX_SCHEMA_CHARS: Final = 1 << 20
-MAX_PATHS: Final = 100
+MAX_VALUE_CHARS: Final = 1 << 20
+MAX_PATHS: Final = 50
 MAX_PATH_CHARS: Final = 4_096
 
 _URL, _USER = "mapreduce.jdbc.url", "mapreduce.jdbc.username"
@@ -65,7 +65,7 @@ _NO_IDENTIFIER: Final = re.compile(r"\W")
 
 
 class Kind(StrEnum):
-    """What a job of Sqoop does."""
+    """Kind of a Sqoop job: which way it moves data."""
 
     IMPORT = "IMPORT"
     EXPORT = "EXPORT"
@@ -79,7 +79,7 @@ class Gap(StrEnum):
     NO_URL = "its configuration does not name the database"
     TABLE = "its configuration names the table in a form that navlin cannot read"
     NO_TABLE = "its configuration names neither a table nor a query"
-    COLUMNS = "its configuration does not list the columns in a form that navlin can read"
+    COLUMNS = "its columns are not listed in a form that navlin can read"
     QUERY = "the query that it sends to the database could not be read, or not all of it"
     SCHEMA = "the Avro schema in its configuration could not be read"
     PERHAPS_HIVE = (
@@ -157,7 +157,7 @@ def run_of(properties: Mapping[str, str]) -> str:
     if not properties.get(_MAPPER, "").startswith(_PACKAGES):
         return ""
     if _OLD in properties or _NEW in properties:
-        staged = properties.get(_NEW, "")
+        staged = properties.get(_NEW, "")[:MAX_PATH_CHARS]
     else:
         staged = properties.get(_OUTPUT, "")
         staged = staged if _is_temporary(staged) else ""
@@ -173,11 +173,33 @@ def to_job(properties: Mapping[str, str]) -> SqoopJob:
     return _Parsing(properties).job()
 
 
+def to_published(kind: Kind, record: Mapping[str, str], options: Mapping[str, Any]) -> SqoopJob:
+    """Return the job that a publisher reported, from the texts of its record and the options of the command."""
+    given = {name: value for name, value in options.items() if isinstance(value, str)}
+    columns, query = given.get("db.column.list", ""), record.get("storeQuery", "")
+    table = "" if query else record.get("storeTable", "")
+    side = _IN if kind is Kind.IMPORT else _OUT
+    properties = {
+        _URL: record.get("url", ""),
+        _USER: given.get("db.username", ""),
+        f"{side}table.name": table,
+        f"{side}field.names": columns,
+        f"{_IN}query": query,
+        f"{_IN}conditions": given.get("db.where.clause", ""),
+        OPTIONS + "hive.import": "true",
+        OPTIONS + "hive.database.name": record.get("hiveDB", ""),
+        OPTIONS + "hive.table.name": record.get("hiveTable", ""),
+        OPTIONS + "hcatalog.database.name": record.get("hiveDB", "") if kind is Kind.EXPORT else "",
+        OPTIONS + "hcatalog.table.name": record.get("hiveTable", "") if kind is Kind.EXPORT else "",
+    }
+    return _Parsing({name: value for name, value in properties.items() if value}).job()
+
+
 class _Parsing:
     def __init__(self, properties: Mapping[str, str]) -> None:
-        self._properties = properties
-        self._options: Options = options_of(properties)
-        self._paths = Paths(properties.get(_WORKING, ""), ())
+        self._properties = {name: _clean(value) for name, value in properties.items()}
+        self._options: Options = options_of(self._properties)
+        self._paths = Paths(self._get(_WORKING)[:MAX_PATH_CHARS], ())
         self._missing: dict[str, None] = {}
 
     def job(self) -> SqoopJob:
@@ -191,7 +213,10 @@ class _Parsing:
         return replace(
             job,
             default_fs=without_credentials(self._get(_DEFAULT_FS))[:MAX_NAME_CHARS],
-            metastores=tuple(each[:MAX_NAME_CHARS] for each in metastores_named(self._get(_METASTORES))),
+            metastores=tuple(
+                without_credentials(each)[:MAX_NAME_CHARS]
+                for each in metastores_named(self._get(_METASTORES))
+            ),
             missing=tuple(dict.fromkeys(map(str, missing))),
         )
 
@@ -232,9 +257,8 @@ class _Parsing:
             self._lacks(Gap.COLUMNS)
         return ()
 
-    def _statement(self, text: str) -> str:
-        text = redact(text)
-        return bounded(without_literals(text) if masks_literals() else text, MAX_TEXT_BYTES)
+    def _statement(self, text: str, job: SqoopJob) -> str:
+        return bounded(kept(text, job.namespace), MAX_TEXT_BYTES) if len(text) <= MAX_VALUE_CHARS else ""
 
     # -- Imports ---------------------------------------------------------------------------------------------------------
 
@@ -245,10 +269,10 @@ class _Parsing:
                 job,
                 table=self._table(job.in_database, table),
                 columns=self._columns(self._get(_IN + "field.names")),
-                conditions=self._statement(self._get(_IN + "conditions")),
+                conditions=self._statement(self._get(_IN + "conditions"), job),
             )
         elif query:
-            job = replace(job, query=self._statement(query))
+            job = replace(job, query=self._statement(query, job))
         elif self._get(_URL):
             self._lacks(Gap.NO_TABLE)
         return self._with_target(replace(job, written_as=self._schema()))
@@ -259,7 +283,7 @@ class _Parsing:
         if not text:
             return ()
         try:
-            schema = orjson.loads(text) if len(text) <= MAX_SCHEMA_CHARS else None
+            schema = orjson.loads(text) if len(text) <= MAX_VALUE_CHARS else None
         except orjson.JSONDecodeError:
             schema = None
         fields = schema.get("fields") if isinstance(schema, dict) else None
@@ -318,26 +342,31 @@ class _Parsing:
         return bool(parts) and home == working and name in (parts[-1], ".".join(parts))
 
     def _hive_table(self, database: str, table: str) -> tuple[str, str] | None:
+        if database in ("", "default") and table.count(".") == 1:
+            # Sqoop writes `mart.orders` in one pair of quotes, and Hive before 4.0 splits that at the dot.
+            database, _, table = table.partition(".")
         named = (database or "default", table)
-        if table and not any("." in each or len(each) > MAX_NAME_CHARS for each in named):
+        if all(named) and not any("." in each or len(each) > MAX_NAME_CHARS for each in named):
             return named
         self._lacks(Gap.HIVE)
         return None
 
     def _place(self, text: str) -> Place | None:
-        found = self._paths.output(text) if len(text) <= MAX_PATH_CHARS else ()
+        found = self._paths.output(without_credentials(text)) if len(text) <= MAX_PATH_CHARS else ()
         return found[0] if found else None
 
     def _places(self, texts: list[str]) -> tuple[Place, ...]:
-        kept = [each for each in texts[:MAX_PATHS] if len(each) <= MAX_PATH_CHARS]
-        if len(kept) < len(texts):
+        short = [without_credentials(each) for each in texts[:MAX_PATHS] if len(each) <= MAX_PATH_CHARS]
+        if len(short) < len(texts):
             self._lacks(Missing.TOO_MANY)
-        return self._paths.places(kept)
+        return self._paths.places(short)
 
     # -- Exports and merges ----------------------------------------------------------------------------------------------
 
     def _export(self, job: SqoopJob) -> SqoopJob:
-        written, options = self._get(_OUT + "table.name"), self._options
+        options = self._options
+        # With --direct, MySQL's export names its table as an import does.
+        written = self._get(_OUT + "table.name") or self._get(_IN + "table.name")
         if (call := self._get(_CALL)) or not written:
             self._lacks(Gap.PROCEDURE if call else Gap.NO_TABLE)
             job = replace(job, procedure=bounded(redact(call), MAX_NAME_CHARS))
@@ -397,7 +426,16 @@ class _Parsing:
 
 
 def _is_temporary(path: str) -> bool:
-    return bool(path) and (is_moved(_path(path)) or _TEMPORARY.search(_path(path)) is not None)
+    return 0 < len(path) <= MAX_PATH_CHARS and (
+        is_moved(_path(path)) or _TEMPORARY.search(_path(path)) is not None
+    )
+
+
+def _clean(text: str) -> str:
+    """Return a text that can be stored: half a surrogate pair becomes U+FFFD."""
+    return (
+        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    )
 
 
 def _path(uri: str) -> str:

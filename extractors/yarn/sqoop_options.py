@@ -6,7 +6,7 @@ table. There are two exceptions:
     oozie.sqoop.args.0, .1, …    the arguments, if an action of Oozie ran the command
     sqoop.opt.hdfs.target.dir    the options, if sqoop.jobbase.serialize.sqoopoptions is true (Sqoop 1.4.5 and newer)
 
-Only the options named here are read, none of which holds a secret.
+Only the options named here are read. None holds a secret.
 """
 
 from __future__ import annotations

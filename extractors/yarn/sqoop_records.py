@@ -16,8 +16,9 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Flow, Operation, Part
 from extractors.yarn.configuration import Missing, Place
 from extractors.yarn.engines import EngineJob, Reading
-from extractors.yarn.sqoop_columns import Moved, MovedColumn, Queries, Source, steady
+from extractors.yarn.sqoop_columns import Moved, MovedColumn, Queries, Source
 from extractors.yarn.sqoop_job import Gap, Kind, SqoopJob
+from extractors.yarn.sqoop_texts import steady
 from navlin.model.databases import database_table_key
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
@@ -55,6 +56,20 @@ class Run:
     @property
     def last(self) -> EngineJob:
         return self.merge or self.of
+
+    @property
+    def name(self) -> str:
+        """The run's name, which no application of YARN has."""
+        return f"sqoop {_job(self.of) or self.of.run}"
+
+    @property
+    def on_yarn(self) -> tuple[EngineJob, ...]:
+        """The jobs that are known to YARN."""
+        return tuple(each for each in (self.of, self.merge) if each and each.application)
+
+
+def _job(job: EngineJob) -> str:
+    return job.application.replace("application_", "job_", 1)
 
 
 def runs_of(jobs: Sequence[EngineJob]) -> Iterator[Run]:
@@ -118,7 +133,7 @@ class _Writing:
         job, run = self._job, self._run
         inputs, outputs = self._inputs(), self._outputs()
         ends = [flow.end for flow in (*inputs, *outputs)]
-        said = job.table or job.procedure or steady(job.query)
+        said = job.table or job.procedure or steady(job.query, job.namespace)
         text = SEPARATOR.join((job.kind, job.namespace, job.database, said))
         key = operation_key(
             self._source, text, tuple(sorted({end.identity for end in ends})), name=self._name(outputs)
@@ -143,10 +158,10 @@ class _Writing:
                 **({"incomplete": True, "incompleteReasons": reasons} if reasons and succeeded else {}),
             },
             Execution(
-                execution_key(key, f"sqoop {run.of.application.replace('application_', 'job_', 1)}"),
+                execution_key(key, run.name),
                 run.last.as_of_ms,
                 self._of_execution(key, named),
-                run_as=tuple(self._reading.ran_as(each) for each in (run.of, run.merge) if each),
+                run_as=tuple(self._reading.ran_as(each) for each in run.on_yarn),
             ),
             ages=not outputs,
         )
@@ -190,7 +205,7 @@ class _Writing:
             "started": of.started_ms or None,
             "ended": last.ended_ms or None,
             "status": last.status,
-            "jobId": of.application.replace("application_", "job_", 1),
+            "jobId": _job(of),
             **self._of_database(),
             # The conditions of an import of new rows differ from run to run.
             "dbWhere": self._job.conditions,

@@ -122,7 +122,7 @@ def _read(url: str) -> _Read:
     hosts = _hosts(scheme, host.rpartition("@")[2])
     name = _database_name(path)
     if hosts is None or name is None or "@" in properties.partition("=")[0]:
-        return _Read()  # what seems to be the host may be a user, and the port a password
+        return _Read()  # the apparent host and port may be a user and a password
     shown = f"jdbc:{printed}://{hosts.shown}" + (f"/{name}" if name else "")
     if ":" in scheme:
         # OpenLineage's clients keep the letter case of a URL that they cannot read.

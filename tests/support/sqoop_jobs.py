@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import orjson
 
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Relation
+from navlin.model.source import Estate
 from tests.services.rest import JobHistory, ResourceManager
-from tests.support.yarn_rounds import Extracted, Following, app, job
+from tests.support.yarn_rounds import ESTATE, Extracted, Following, app, job
 
 URL = "jdbc:postgresql://db:5432/shop"
 TABLE_IMPORT: dict[str, Any] = {
@@ -45,7 +47,9 @@ def captured(corpora: Path, name: str) -> dict[str, Any]:
     return {each["name"]: each["value"] for each in conf["property"]}
 
 
-def extracted(*configurations: dict[str, Any], state: str = "SUCCEEDED") -> Extracted:
+def extracted(
+    *configurations: dict[str, Any], state: str = "SUCCEEDED", estate: Estate = ESTATE
+) -> Extracted:
     """Return the records of jobs that ran one after the other, read in one run of the extractor."""
     with ResourceManager() as resource_manager, JobHistory() as history:
         for number, properties in enumerate(configurations, 1):
@@ -53,7 +57,9 @@ def extracted(*configurations: dict[str, Any], state: str = "SUCCEEDED") -> Extr
             resource_manager.apps.append(app(number, named, "MAPREDUCE", finalStatus=state))
             history.jobs.append(job(number, named, state=state))
             history.configurations[f"job_1799000000000_{number:04d}"] = properties
-        return Following(resource_manager, history=history).run()
+        following = Following(resource_manager, history=history)
+        following.extractor = replace(following.extractor, estate=estate)
+        return following.run()
 
 
 def without_yarn(found: Extracted) -> Extracted:
