@@ -1,6 +1,11 @@
-"""Navigator's purge keeps the entities of Sqoop's jobs: an operation whose output is one of them is never removed."""
+"""Sqoop's records in a real index: the way from a database's table to a Hive table and back, and purge.
+
+Navigator's purge keeps the entities of Sqoop's jobs: an operation whose output is one of them is never removed.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -9,6 +14,8 @@ from navlin.index.journal.holder import Holder
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key
 from navlin.model.records import Entity, Relation
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
 from tests.support.indexed_estate import DAY_MS, World
 from tests.support.sqoop_jobs import EXPORT, TABLE_IMPORT, extracted
 from tests.support.yarn_rounds import NOW_MS, SOURCE
@@ -18,10 +25,43 @@ PURGED_MS = NOW_MS + DAY_MS
 
 
 @pytest.fixture
-def world(private_solr: Solr, request: pytest.FixtureRequest) -> World:
-    world = World(private_solr, request.node.name)
+def world(private_solr: Solr) -> World:
+    # Same cluster as in `tests.support.yarn_rounds`, so the file system and the metastore are the same sources.
+    world = World(private_solr, "c")
     world.now_ms = NOW_MS
     return world
+
+
+def records_of(*configurations: dict[str, Any]) -> list[Entity | Relation]:
+    return [each for each in extracted(*configurations).records if isinstance(each, Entity | Relation)]
+
+
+def test_a_table_leads_to_the_hive_table_that_lies_in_its_directory_and_back(world: World) -> None:
+    table, directory = world.table("mart.orders"), world.path("/data/orders")
+    back = EXPORT | {"mapreduce.input.fileinputformat.inputdir": "hdfs://ns1/data/orders"}
+    runs = [
+        world.put(SOURCE, *records_of(TABLE_IMPORT, back)),
+        world.put(
+            world.hive,
+            world.entity(table),
+            world.entity(world.column("mart.orders.id")),
+            world.location(table, directory),
+        ),
+        world.put(world.hdfs, world.entity(directory)),
+    ]
+    world.link(*runs)
+
+    answer = lineage(world.solr, table.identity, Options())
+
+    names = {node.id: node.name for node in answer.nodes}
+    signs = {"DATA_FLOW": "->", "LOGICAL_PHYSICAL": "="}
+    assert {f"{names[each.source]} {signs[each.type]} {names[each.target]}" for each in answer.edges} == {
+        "shop.public.orders -> /data/orders",
+        "mart.orders = /data/orders",
+        "/data/orders -> shop.public.totals",
+    }
+    column = lineage(world.solr, world.column("mart.orders.id").identity, Options())
+    assert "shop.public.orders.id" in {node.name for node in column.nodes}
 
 
 def test_imports_and_exports_stay_while_what_has_no_output_ages(world: World) -> None:
