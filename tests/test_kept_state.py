@@ -294,6 +294,19 @@ KEPT: Final[dict[str, Row]] = {
             (f"{OOZIE}.plan", "CREATED"),
         ),
     ),
+    "the part of a job's configuration that Sqoop's reader needs": Row(
+        "1 MiB a job at most: two texts, three lists of columns and 50 paths, each of bounded length",
+        "a user's, with the other jobs of engines",
+        "a longer value is left out, and the operation is incomplete",
+        "`navlin show` of the operation, with the reason",
+        (),
+        (
+            "extractors.yarn.sqoop_job.SqoopJob",
+            "extractors.yarn.sqoop_job.Kind",
+            "extractors.yarn.configuration.Place",
+        ),
+        ("test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records",),
+    ),
     "how far an export is": Row(
         f"{NUMBER} each",
         "an export's",

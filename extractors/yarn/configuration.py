@@ -121,8 +121,10 @@ class Configuration:
 
     @property
     def without_ends(self) -> Configuration:
-        """The same configuration without inputs and outputs, for a job whose engine has an operation with them."""
-        return replace(self, inputs=(), outputs=(), missing=(), moved=())
+        """The same configuration without inputs and outputs, for a job whose engine has an operation with them. They
+        are ``moved`` there, because earlier versions of navlin had them in the application's operation.
+        """
+        return replace(self, inputs=(), outputs=(), missing=(), moved=(*self.inputs, *self.outputs))
 
 
 def to_configuration(answer: Any) -> Configuration:

@@ -7,8 +7,9 @@ from typing import Final
 
 from extractors.yarn.engines import Engine
 from extractors.yarn.pig import Pig
+from extractors.yarn.sqoop import Sqoop
 
-ENGINES: Final[tuple[Engine, ...]] = (Pig(),)
+ENGINES: Final[tuple[Engine, ...]] = (Pig(), Sqoop())
 """The readers, in the order in which a job is offered to them."""
 
 

@@ -31,7 +31,7 @@ _NAMED_BY_TEXTS: Final = frozenset(
 )
 _ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK, PIG))
 """Systems in which a backslash escapes a quote in a statement."""
-_STATEMENTS: Final = frozenset(("queryText",))
+_STATEMENTS: Final = frozenset(("queryText", "dbWhere"))
 _NO_TOKENS: Final = frozenset(
     ("errorMessage", "diagnostics", "unknownInputs", "filters", "joins", "groupedBy")
 )
@@ -41,7 +41,7 @@ _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
     "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
     " inputs outputs wfIds wfInstId oozieParent bundleId applicationPath definitionHash frequency edgeType transformation"
-    " jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
+    " jobNamespace sparkVersion queue hiveQueryId hiveSessionId dbURL dbTable dbUser dbColumnExpression".split()
 )
 """Attributes with names, ids and locations, which remain unchanged."""
 _OF_SCRIPTS: Final = frozenset(("stores", "jobs"))
