@@ -59,7 +59,7 @@ PICTURES = {
     "lastmodified-merge": (["/data/shop/cust"], ["/data/shop/cust"], [MOVED], {}),
     "export": (
         ["/data/totals"], ["TOTALS"], [],
-        {f"TOTALS.{name}": "/data/totals |" for name in ("CUSTOMER_ID", "TOTAL")},
+        {f"TOTALS.{name}": "|" for name in ("CUSTOMER_ID", "TOTAL")},
     ),
 }
 """Sample → (inputs, outputs, reasons, {written column: "data sources | control sources"})."""

@@ -165,8 +165,8 @@ def test_a_hive_table_is_inferred_since_the_load_follows_the_job() -> None:
 def test_columns_that_find_the_rows_to_update_decide() -> None:
     found = without_yarn(extracted(EXPORT | {"sqoop.mapreduce.export.update.col": "id,day"}))
     assert columns_of(found) == {
-        "shop.public.totals.customer": "/data/totals |",
-        "shop.public.totals.total": "/data/totals |",
+        "shop.public.totals.customer": "|",
+        "shop.public.totals.total": "|",
         "*": "| shop.public.totals.day shop.public.totals.id",
     }
 

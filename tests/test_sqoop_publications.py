@@ -119,7 +119,7 @@ def test_an_export_of_a_catalog_table_reads_it(tmp_path: Path) -> None:
         ["mart.orders"],
         ["shop.totals"],
     )
-    assert columns_of(found) == {"shop.totals.id": "mart.orders |", "shop.totals.amount": "mart.orders |"}
+    assert columns_of(found) == {"shop.totals.id": "|", "shop.totals.amount": "|"}
 
 
 def test_two_runs_of_one_import_are_one_operation(tmp_path: Path) -> None:

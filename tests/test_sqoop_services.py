@@ -133,7 +133,7 @@ def test_tables_and_queries_lead_to_directories_and_back(site: Site) -> None:
         ["TOTALS"],
         None,
     )
-    assert back["columns"] == {f"TOTALS.{name}": "/data/totals |" for name in ("CUSTOMER_ID", "TOTAL")}
+    assert back["columns"] == {f"TOTALS.{name}": "|" for name in ("CUSTOMER_ID", "TOTAL")}
     assert site.database.run("SELECT TOTAL FROM TOTALS ORDER BY CUSTOMER_ID").split() == ["12.75", "7.00"]
 
     avro = site.moves(

@@ -284,19 +284,17 @@ class _Writing:
         )
 
     def _exported_parts(self, operation: Key) -> Iterator[Part]:
-        """Yield the parts of an export. Rows of files have no names of columns that the configuration tells, so each
-        column comes from the directory as a whole.
+        """Yield the parts of an export. The configuration does not name the columns of the files, so the sources of each
+        column are unknown.
         """
         if not self._tables:
             return
         [table] = self._tables.values()
-        read = [flow.end for flow in self._inputs()]
         columns = [dataset_column_key(table, name) for name in self._job.columns]
         for column in columns:
             key = sub_operation_key(operation, column.identity, name=bounded(column.name, NAME_BYTES))
-            yield Part(
-                key, _of_part("PROJECTION", read, [column]), [Flow(each) for each in read], [Flow(column)]
-            )
+            attributes = {**_of_part("PROJECTION", [], [column]), "incomplete": True}
+            yield Part(key, attributes, outputs=[Flow(column)])
         if columns and self._job.keys:
             keys = [dataset_column_key(table, name) for name in self._job.keys]
             yield self._deciding(operation, keys, columns)
