@@ -208,7 +208,9 @@ def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
     kind, solr = EXTRACTORS[name], private_solr
     source = Source(source_id("literals", name), kind.source_type, name, "literals")
     estate = Estate("literals", (source,))
-    now_ms = yarn_rounds.NOW_MS if name in ("yarn", "oozie") else time.time_ns() // 1_000_000
+    now_ms = (
+        yarn_rounds.NOW_MS if name in ("yarn", "oozie", "sqoop_publications") else time.time_ns() // 1_000_000
+    )
     with CASES[name](tmp_path) as (make, settings):
         ids: list[list[str]] = []
         for masks in (True, False):

@@ -143,9 +143,10 @@ def test_the_captured_script_leads_from_its_loads_to_both_stores(pig: PigEstate,
     assert (run.key.identity, run.key.name, run.key.parent) == (identify(RUN), RUN, found.key)
     links = {(each.ep1.identity, each.ep2.name) for each in reported.relations(RelationType.LOGICAL_PHYSICAL)}
     assert links == {(end, each) for end in (found.key.identity, run.key.identity) for each in applications}
-    assert [each for each in reported.records if isinstance(each, Covered)] == [
-        Covered(found.key.tree_path, run.as_of_ms, reported=True)
-    ]
+    covered = [each for each in reported.records if isinstance(each, Covered)]
+    # Earlier versions had operations of YARN with the ends of two jobs. The third one only has temporary ends.
+    assert len(covered) == 3
+    assert Covered(found.key.tree_path, run.as_of_ms, reported=True) in covered
 
 
 def test_the_captured_scripts_attributes_are_those_of_the_script(pig: PigEstate, corpora: Path) -> None:
