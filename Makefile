@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JARS   := .jars
-# Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC and a directory of users in the tests alone.
-SETS   := solr hive-metastore hive hadoop kdc ldap
+# Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC and a directory of users in the tests alone. navlin's
+# publisher is compiled against Sqoop, which runs in the tests of the services.
+SETS   := solr hive-metastore hive hadoop kdc ldap sqoop
 # The metastores of later releases, an earlier Solr, a JobHistoryServer, OpenLineage's agent and Atlas run in the tests of the
 # services alone.
-LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce openlineage-spark atlas oozie
+LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce pig openlineage-spark atlas oozie
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. Twice two cores: tests
 # also wait, for clocks, for what was killed and for services that start.

@@ -20,8 +20,11 @@ PROGRAMS: Final = {
     "navlin/demo/MetastoreServer.java": "hive-metastore",
     "extractors/hdfs/HdfsClient.java": "",
     "navlin/kerberos/KerberosClient.java": "",
+    "conf/sqoop/NavlinSqoopPublisher.java": "sqoop",
 }
 """Each program, and the set of jars in ``.jars`` that it needs. Those but the first need PySpark's jars too."""
+RELEASES: Final = {"conf/sqoop/NavlinSqoopPublisher.java": 8}
+"""The oldest Java that loads a program, if that is not navlin's own. Sqoop runs this one."""
 
 
 class CompiledJava(BuildHookInterface[Any]):
@@ -33,7 +36,7 @@ class CompiledJava(BuildHookInterface[Any]):
             return
         root = Path(self.root)
         sys.path.insert(0, self.root)
-        from navlin.java import NoJava, compile_program, find_java, pyspark_jars
+        from navlin.java import OLDEST_JAVA, NoJava, compile_program, find_java, pyspark_jars
 
         home = os.environ.get("JAVA_HOME")
         self._folder = TemporaryDirectory()
@@ -43,8 +46,9 @@ class CompiledJava(BuildHookInterface[Any]):
                 if jar_set != "solr":
                     jars += sorted(pyspark_jars().glob("*.jar"))
                 compiled = Path(self._folder.name) / Path(source).with_suffix(".jar").name
-                compile_program(root / source, jars, compiled, find_java(Path(home) if home else None))
-                build_data["force_include"][str(compiled)] = str(Path(source).with_suffix(".jar"))
+                java = find_java(Path(home) if home else None)
+                compile_program(root / source, jars, compiled, java, RELEASES.get(source, OLDEST_JAVA))
+                build_data["force_include"][str(compiled)] = _in_the_wheel(source)
         except (NoJava, FileNotFoundError) as error:
             sys.exit(
                 f"navlin is not built: {error}. Its wheel is made in a checkout, with a JDK, by `make wheel`"
@@ -54,6 +58,12 @@ class CompiledJava(BuildHookInterface[Any]):
         """Removes what was compiled, once it is in the wheel."""
         if version != "editable":
             self._folder.cleanup()
+
+
+def _in_the_wheel(source: str) -> str:
+    """Returns the path of the compiled program in the wheel, whose ``conf`` is a part of the package."""
+    compiled = str(Path(source).with_suffix(".jar"))
+    return f"navlin/_{compiled}" if compiled.startswith("conf/") else compiled
 
 
 def _jars(root: Path, jar_set: str) -> list[Path]:

@@ -162,13 +162,16 @@ def own_directory() -> Path:
     return directory
 
 
-def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -> None:
-    """Compile a program of one source file against ``jars`` into the jar ``into``, whole or not at all.
+def compile_program(
+    source: Path, jars: Sequence[Path], into: Path, java: str, release: int = OLDEST_JAVA
+) -> None:
+    """Compile a program of one source file against ``jars`` into the jar ``into``, whole or not at all. ``release`` is
+    the oldest Java that can load it.
 
     Raises `NoJava`; `NoCompiler` if ``java`` belongs to a JRE.
     """
     with TemporaryDirectory(dir=into.parent) as folder:
-        _compile(source, jars, Path(folder), java)
+        _compile(source, jars, Path(folder), java, release)
         # As a jar, because an archive of loaded classes does not support folders.
         finished = Path(folder) / "finished"
         with ZipFile(finished, "w") as archive:
@@ -178,9 +181,9 @@ def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -
         finished.replace(into)
 
 
-def _compile(source: Path, jars: Sequence[Path], folder: Path, java: str) -> None:
+def _compile(source: Path, jars: Sequence[Path], folder: Path, java: str, release: int) -> None:
     # The compiler is a module of the JDK, so it needs no javac on the PATH, only a Java that is not a bare JRE.
-    compiler = [java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(OLDEST_JAVA)]
+    compiler = [java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(release)]
     path = os.pathsep.join(map(str, jars))
     command = [*compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(folder), "-cp", path, str(source)]
     try:

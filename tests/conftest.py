@@ -325,8 +325,14 @@ def solr_8_jars() -> Path:
 
 @pytest.fixture(scope="session")
 def mapreduce_jars() -> Path:
-    """Jars of a JobHistoryServer, including the Hadoop modules that it needs."""
+    """Jars of HDFS, YARN and a JobHistoryServer that run jobs of MapReduce."""
     return fetched_for_services("mapreduce")
+
+
+@pytest.fixture(scope="session")
+def sqoop_jars() -> Path:
+    """Jars of Sqoop, of its dependencies other than Hadoop, and of HSQLDB."""
+    return fetched_for_services("sqoop")
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ from extractors.impala_events import ImpalaEvents
 from extractors.oozie import Oozie
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
-from extractors.yarn import Yarn
+from extractors.yarn import SqoopPublications, Yarn
 from navlin.index.write.documents import entity_envelope, relation_envelope
 from navlin.model.extractor import GIVEN, Extractor
 from navlin.model.plan import Plan, Positions
@@ -35,7 +35,7 @@ from navlin.model.source import Estate, Source, source_id
 from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import SourceKeys
 from navlin.service.settings.typed import settings_of
-from tests import test_hive_events, test_impala_events, test_spark_lineage_events
+from tests import test_hive_events, test_impala_events, test_spark_lineage_events, test_sqoop_publications
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.wire import Wire
@@ -186,6 +186,14 @@ def openlineage_events(services: Services, directory: Path) -> Iterator[Case]:
     yield Case(OpenLineageEvents(*source_of("openlineage_events"), str(directory)))
 
 
+@contextmanager
+def sqoop_publications(services: Services, directory: Path) -> Iterator[Case]:
+    record = {**test_sqoop_publications.RECORD, "startTime": FILES_MS, "endTime": FILES_MS}
+    (directory / "sqoop-1.json").write_text(json.dumps(record) + "\n")
+    (directory / "sqoop-2.json").write_text("no JSON\n")
+    yield Case(SqoopPublications(*source_of("sqoop_publications"), str(directory)))
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -194,7 +202,7 @@ CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = 
     each.__name__: each
     for each in (
         *(hms, hdfs, yarn, oozie, spark_events, spark_lineage_events),
-        *(impala_events, hive_events, openlineage_events),
+        *(impala_events, hive_events, openlineage_events, sqoop_publications),
     )
 }
 

@@ -21,7 +21,7 @@ from extractors.oozie import plan as oozie
 from extractors.oozie import reading
 from extractors.openlineage import kept_runs
 from extractors.spark import application, spark_events, stream_columns, stream_state, streams
-from extractors.yarn import jobs
+from extractors.yarn import engine_runs, jobs
 from extractors.yarn import plan as yarn
 from navlin.api import event_spool
 from navlin.index.write.renames import MOST_DOCUMENTS
@@ -217,6 +217,16 @@ KEPT: Final[dict[str, Row]] = {
         ((f"{OOZIE}.wanted", "self.key(self.id)"), (f"{OOZIE}.reading", "Unread.key(wanted.id)")),
         proved=("test_a_job_is_given_up_after_enough_attempts",),
     ),
+    "jobs of engines' runs that may get further jobs": Row(
+        f"{mib(engine_runs.MAX_KEPT_BYTES_OF_USER)} of a user, {mib(engine_runs.MAX_KEPT_BYTES)} in all; for"
+        f" {engine_runs.KEPT_MS // 86_400_000} days after the end of the run",
+        "a user's",
+        "those of the runs that ended first go; the operation of a job that comes later is incomplete",
+        "`navlin incomplete`",
+        ((f"{YARN}.engine_runs", "self.key"), (f"{YARN}.plan", "key")),
+        (f"{YARN}.engine_runs.KeptJob",),
+        ("test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first",),
+    ),
     "dues: what failed": Row(
         f"one for each split that fails, with {4_000:,} bytes of its error; set aside after {planning.ASIDE_AFTER} times",
         "a split's: a file's",
@@ -283,6 +293,19 @@ KEPT: Final[dict[str, Row]] = {
             (f"{OOZIE}.plan", "CHANGED"),
             (f"{OOZIE}.plan", "CREATED"),
         ),
+    ),
+    "the part of a job's configuration that Sqoop's reader needs": Row(
+        "1 MiB a job at most: two texts, three lists of columns and 50 paths, each of bounded length",
+        "a user's, with the other jobs of engines",
+        "a longer value is left out, and the operation is incomplete",
+        "`navlin show` of the operation, with the reason",
+        (),
+        (
+            "extractors.yarn.sqoop_job.SqoopJob",
+            "extractors.yarn.sqoop_job.Kind",
+            "extractors.yarn.configuration.Place",
+        ),
+        ("test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records",),
     ),
     "how far an export is": Row(
         f"{NUMBER} each",

@@ -21,7 +21,7 @@ from extractors.impala_events import ImpalaEvents
 from extractors.oozie import Oozie
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
-from extractors.yarn import Yarn
+from extractors.yarn import SqoopPublications, Yarn
 from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr
@@ -34,10 +34,11 @@ from navlin.pipeline.masking_literals import without_literals_in
 from navlin.pipeline.run import Pipeline
 from navlin.service.loader import load, load_extractors
 from navlin.service.settings.configuration import read_configuration
-from tests import test_hive_events, test_impala_events, test_spark_lineage_events
+from tests import test_hive_events, test_impala_events, test_spark_lineage_events, test_sqoop_publications
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.thrift_metastore import ThriftMetastore
 from tests.support import oozie_rounds, openlineage, spark_logs, yarn_rounds
+from tests.support.sqoop_jobs import QUERY_IMPORT
 
 PLANTED = "hunter7Zx"
 NUMBER = "31415926535"
@@ -133,8 +134,14 @@ def yarn(directory: Path) -> Made:
         resource_manager.apps = [
             yarn_rounds.app(1, diagnostics=f"Cannot cast {PLANTED}"),
             yarn_rounds.app(2, name=name, type="MAPREDUCE"),
+            yarn_rounds.app(3, name="QueryResult.jar", type="MAPREDUCE"),
         ]
         history.add(yarn_rounds.job(2, name))
+        history.add(yarn_rounds.job(3, "QueryResult.jar"))
+        query = f"SELECT o.\"id\" FROM orders o WHERE o.name = '{PLANTED}' AND o.n > {NUMBER} AND $CONDITIONS"  # noqa: S608 (a text of a job)
+        history.configurations[yarn_rounds.job(3)["id"]] = QUERY_IMPORT | {
+            "mapreduce.jdbc.input.query": query
+        }
         yield Yarn, ((resource_manager.url,), (history.url,))
 
 
@@ -162,11 +169,23 @@ def oozie(directory: Path) -> Made:
         yield Oozie, ((server.address,),)
 
 
+@contextmanager
+def sqoop_publications(directory: Path) -> Made:
+    query = f"SELECT o.\"id\" FROM orders o WHERE o.name = '{PLANTED}' AND o.n > {NUMBER} /* {PLANTED} */ AND $CONDITIONS"  # noqa: S608 (a text of a job)
+    where = {"db.column.list": "id", "db.where.clause": f"name = '{PLANTED}' AND n > {NUMBER}"}
+    record = test_sqoop_publications.RECORD
+    changes: tuple[dict[str, Any], ...] = ({"options": where}, {"storeQuery": query, "options": {}})
+    for number, each in enumerate(changes):
+        (directory / f"sqoop-{number}.json").write_text(json.dumps(record | each) + "\n")
+    (directory / "sqoop-3.json").write_text(json.dumps(record).replace('"user"', PLANTED) + "\n")
+    yield SqoopPublications, (str(directory),)
+
+
 CASES = {
     each.__name__: each
     for each in (
         *(impala_events, hive_events, spark_events, spark_lineage_events),
-        *(openlineage_events, yarn, hms, oozie),
+        *(openlineage_events, yarn, hms, oozie, sqoop_publications),
     )
 }
 
@@ -189,7 +208,9 @@ def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
     kind, solr = EXTRACTORS[name], private_solr
     source = Source(source_id("literals", name), kind.source_type, name, "literals")
     estate = Estate("literals", (source,))
-    now_ms = yarn_rounds.NOW_MS if name in ("yarn", "oozie") else time.time_ns() // 1_000_000
+    now_ms = (
+        yarn_rounds.NOW_MS if name in ("yarn", "oozie", "sqoop_publications") else time.time_ns() // 1_000_000
+    )
     with CASES[name](tmp_path) as (make, settings):
         ids: list[list[str]] = []
         for masks in (True, False):

@@ -18,11 +18,15 @@ from tests.test_no_literal_is_kept import (
     openlineage_events,
     spark_events,
     spark_lineage_events,
+    sqoop_publications,
 )
 
 pytestmark = pytest.mark.services
 ROOT = Path(__file__).parents[1]
-OF_FILES = (impala_events, hive_events, spark_events, spark_lineage_events, openlineage_events)
+OF_FILES = (
+    *(impala_events, hive_events, spark_events, spark_lineage_events, openlineage_events),
+    sqoop_publications,
+)
 CONFIGURATION = """\
 [navlin]
 cluster = "literals"

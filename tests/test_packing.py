@@ -167,6 +167,7 @@ WHERE = {
     ("hive_events", ()): False,
     ("spark_lineage_events", ()): False,
     ("openlineage_events", ()): False,
+    ("sqoop_publications", ()): False,
 }
 """(extractor, relevant settings) → whether all of the extractor's splits are read on navlin's machine"""
 

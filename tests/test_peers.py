@@ -20,7 +20,7 @@ from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsError
 from extractors.hms import client as hms
 from extractors.oozie import Oozie
 from extractors.rest import RestError, RestUnavailable
-from extractors.yarn.plan import SeenSplit
+from extractors.yarn.splits import SeenSplit
 from navlin.access.ldap import LdapError, Server, conversation
 from navlin.cli import server as another_navlin
 from navlin.cli.invocation import Failure

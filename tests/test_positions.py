@@ -116,6 +116,12 @@ SETTINGS = {
         "connect_timeout_s": KEPT,
         "read_timeout_s": KEPT,
     },
+    "sqoop_publications": {
+        "directory": KEPT,
+        "pattern": KEPT,
+        "metastore": ANEW,
+        "max_line_bytes": ANEW,
+    },
     "impala_events": {
         # Each file has its own position, which depends on its content.
         "directory": KEPT,

@@ -18,7 +18,8 @@ from extractors.oozie import wanted as oozie
 from extractors.oozie.answers import Kind
 from extractors.openlineage.openlineage_events import EventsSplit
 from extractors.spark.spark_events import LogSplit
-from extractors.yarn.plan import BeyondSplit, SeenSplit, UnansweredSplit
+from extractors.yarn.engine_runs import MergingSplit
+from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from navlin.model.records import Split
 
 ORDERS, OLD = TableName("sales", "orders"), TableName("sales", "orders_old")
@@ -42,6 +43,7 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "applications that are not remembered": (BeyondSplit("http://rm", (("ana", 3),)), False),
     "jobs of Oozie": (oozie.JobsSplit(Kind.WORKFLOW, (oozie.Wanted("1-W"),), 0, 10), False),
     "jobs of Oozie beyond the bounds": (oozie.BeyondSplit("http://oozie", (("too many", 3),)), False),
+    "jobs of a run that were read apart": (MergingSplit(()), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),
 }
 """kind → (example split, whether it is local because it names a file on navlin's host)"""

@@ -16,6 +16,7 @@ import pytest
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
+from extractors.yarn import SqoopPublications
 from navlin.index.schema.fields import DATES, date_ms, is_date, odd_dates, to_fields
 from navlin.index.write.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
@@ -23,6 +24,7 @@ from navlin.model.plan import Positions
 from navlin.model.records import Listing, Reject, Split
 from navlin.model.source import Estate, Source
 from navlin.pipeline.reading import read_splits, summarize
+from tests import test_sqoop_publications
 from tests.services.rest import ResourceManager
 from tests.support import yarn_rounds
 from tests.support.spark_logs import (
@@ -134,6 +136,10 @@ def spark_lineage(time: Any) -> dict[str, Any]:
     return {"applicationID": "app-1", "timestamp": time, "duration": 5, "inputs": ends, "outputs": ends}
 
 
+def sqoop(time: Any) -> dict[str, Any]:
+    return {**test_sqoop_publications.RECORD, "startTime": NOW_MS - 60_000, "endTime": time}
+
+
 GRAPH: dict[str, Any] = {
     "queryText": "INSERT INTO s.u SELECT a FROM s.t",
     "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
@@ -146,6 +152,7 @@ FOLLOWERS: dict[str, tuple[Callable[..., Extractor], Callable[[Any], dict[str, A
     "hive_events": (HiveEvents, hive),
     "impala_events": (ImpalaEvents, impala),
     "spark_lineage_events": (SparkLineageEvents, spark_lineage),
+    "sqoop_publications": (SqoopPublications, sqoop),
 }
 
 

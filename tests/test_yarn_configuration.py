@@ -278,7 +278,7 @@ def test_json_numbers_and_booleans_are_read_as_hadoop_writes_them() -> None:
         "mapreduce.input.fileinputformat.input.dir.recursive": True,
         "hive.query.id": 1.5,
         "oozie.job.id": None,
-        "pig.script.id": ["x"],
+        "hive.session.id": ["x"],
         IN: 7,
         "mapreduce.job.working.dir": "hdfs://ns1/user/etl",
     }
@@ -286,7 +286,7 @@ def test_json_numbers_and_booleans_are_read_as_hadoop_writes_them() -> None:
     read = to_configuration({"conf": {"property": listed}})
     assert (read.name, read.mapper, read.recursive) == ("20261126", "Old", True)
     assert [place.uri for place in read.inputs] == ["hdfs://ns1/user/etl/7"]
-    assert (read.hive_query_id, read.oozie_job_id, read.pig_script_id) == ("1.5", "", "")
+    assert (read.hive_query_id, read.oozie_job_id, read.hive_session_id) == ("1.5", "", "")
 
 
 @pytest.mark.parametrize(

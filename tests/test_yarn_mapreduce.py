@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from extractors.rest import RestUnavailable
-from extractors.yarn.plan import SeenSplit
+from extractors.yarn.splits import SeenSplit
 from navlin.index.schema.fields import is_user_field
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
@@ -16,7 +16,6 @@ from navlin.model.records import Covered, Entity
 from tests.services.rest import JobHistory, ResourceManager, as_json
 from tests.support.stored import stored
 from tests.support.yarn_rounds import (
-    ESTATE,
     METASTORE,
     MINUTE_MS,
     NAMENODE,
@@ -295,22 +294,6 @@ def test_a_job_on_an_unconfigured_metastore_is_not_linked_to_the_configured_one(
     assert not relation.ep1.source.configured
 
 
-def test_a_job_of_pig_is_linked_to_its_script(resource_manager: ResourceManager, history: JobHistory) -> None:
-    pig = {**WORDS, "pig_script_id": "script-1", "pig_logicalPlan_hash": "1234"}
-    history.add(job(1, name="PigLatin:daily.pig"), **pig)
-    history.add(job(2, name="PigLatin:daily.pig"), **WORDS, mapreduce_workflow_id="pig_script-2")
-    reported = Following(resource_manager, history=history).run()
-    relations = reported.relations(RelationType.LOGICAL_PHYSICAL)
-    of_first = {each.ep1.identity: each.ep1 for each in relations if each.ep2.name.endswith("0001")}
-    script, run = identify("PigLatin:daily.pig", "1234"), identify("script-1")
-    assert set(of_first) == {script, run}
-    assert of_first[run].parent == of_first[script]
-    assert [each.ep1.identity for each in relations if each.ep2.name.endswith("0002")] == [
-        identify("script-2")
-    ]
-    assert {each.source for each in of_first.values()} == {ESTATE.serving("PIG")}
-
-
 def test_an_oozie_job_is_recognized_by_its_configuration(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
@@ -330,7 +313,7 @@ def test_no_attribute_from_yarn_is_user_metadata(
     history.add(job(2), **WORDS, hive_query_id="q", pig_script_id="p")
     reported = Following(resource_manager, history=history).run()
     entities = [each for each in reported.records if isinstance(each, Entity)]
-    assert len(entities) == 4
+    assert len(entities) == 6
     assert not [name for each in entities for name in each.attributes if is_user_field(name)]
 
 

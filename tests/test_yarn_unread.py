@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from extractors.rest import RestUnavailable
-from extractors.yarn.plan import SeenSplit
+from extractors.yarn.splits import SeenSplit
 from tests.services.rest import Answer, JobHistory, ResourceManager
 from tests.support.yarn_rounds import MINUTE_MS, Following, app, job, running
 

@@ -16,7 +16,7 @@ from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.queries import Queries
 from extractors.spark.times import EARLIEST_MS
-from navlin.model.databases import Database, database_of
+from navlin.model.databases import Database, database_of, database_table_key
 from navlin.model.identity import identify
 from navlin.model.keys import (
     EntityType,
@@ -32,10 +32,9 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Attributes, Record
 from navlin.model.redaction import bounded, redact
-from navlin.model.source import HIVE, SDK, YARN, Estate, Source
+from navlin.model.source import HIVE, JDBC, YARN, Estate, Source
 from navlin.model.tree import tree_path
 
-JDBC: Final = "JDBC"
 KAFKA: Final = "KAFKA"
 SUCCEEDED, FAILED, UNKNOWN, RUNNING = "SUCCEEDED", "FAILED", "UNKNOWN", "RUNNING"
 MAX_MESSAGE_BYTES: Final = 4 << 10
@@ -83,14 +82,7 @@ class Names:
         database = database_of(end.url) if end.url else known.get(end.database, Database())
         if not database.namespace:
             return dataset_key(self.estate.serving(JDBC, "jdbc"), "", end.readable)
-        told = [each for each in self.estate.sources if each.type == SDK]
-        # If the source is marked as not configured, the table becomes a placeholder if no event has mentioned it.
-        owner = (
-            replace(told[0], configured=False)
-            if len(told) == 1
-            else self.estate.serving(JDBC, database.namespace)
-        )
-        return dataset_key(owner, database.namespace, database.dataset(end.name))
+        return database_table_key(self.estate, database, database.dataset(end.name))
 
     def application_key(self) -> Key | None:
         """Return the application's key in YARN; None if something else runs it."""

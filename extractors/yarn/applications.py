@@ -101,6 +101,12 @@ class Seen:
     application: Application | None = None
     job: Job | None = None
 
+    @property
+    def user(self) -> str:
+        """The user who ran it; "" if unknown."""
+        named = self.application.user if self.application else ""
+        return named or (self.job.user if self.job else "")
+
     def fingerprint(self) -> str:
         known = [each and astuple(each) for each in (self.application, self.job)]
         return hashlib.blake2b(orjson.dumps(known), digest_size=6).hexdigest()

@@ -7,8 +7,8 @@ stored, and none with a secret. Clients write anything into properties, so an un
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import unquote_plus
@@ -53,8 +53,6 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "hive_text": ("hive.query.string",),
     "hive_session": ("hive.session.id",),
     "metastores": ("hive.metastore.uris",),
-    "pig_script": ("pig.script.id",),
-    "pig_plan": ("pig.logicalPlan.hash",),
     "oozie_job": ("oozie.job.id",),
     "oozie_action": ("oozie.action.id",),
 }
@@ -66,7 +64,7 @@ _NO_INPUT: Final = re.compile(r"(?:Sleep|Random|Range|Null|Empty|Launcher)InputF
 _NO_OUTPUT: Final = re.compile(r"(?:\bNull|OozieLauncher)OutputFormat$")
 _HIVES_OWN: Final = "org.apache.hadoop.hive."
 _GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
-_HIVE, _PIG = "hive_", "pig_"
+_HIVE: Final = "hive_"
 
 
 class Missing(StrEnum):
@@ -114,8 +112,6 @@ class Configuration:
     hive_query_id: str = ""
     hive_query_text: str = ""
     hive_session_id: str = ""
-    pig_script_id: str = ""
-    pig_plan_hash: str = ""
     oozie_job_id: str = ""
     oozie_action_id: str = ""
 
@@ -123,17 +119,24 @@ class Configuration:
     def incomplete(self) -> bool:
         return bool(self.missing)
 
+    @property
+    def without_ends(self) -> Configuration:
+        """The same configuration without inputs and outputs, for a job whose engine has an operation with them. They
+        are ``moved`` there, because earlier versions of navlin had them in the application's operation.
+        """
+        return replace(self, inputs=(), outputs=(), missing=(), moved=(*self.inputs, *self.outputs))
+
 
 def to_configuration(answer: Any) -> Configuration:
     """Parse the response of ``/jobs/{id}/conf``."""
-    properties = _properties(answer)
+    properties = properties_of(answer, _READ.__contains__)
 
     def get(name: str) -> str:
         return next((properties[key] for key in _KEYS[name] if key in properties), "")
 
     new_api = get("new_api").lower() != "false"
     default_fs = without_credentials(get("default_fs"))
-    reading = _Paths(get("working"), _scratch(properties))
+    reading = Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
     # DistCp reads a list of the paths to copy. It writes its log to the directory that is the output directory of
     # other jobs.
@@ -145,11 +148,8 @@ def to_configuration(answer: Any) -> Configuration:
         reading.missing.add(Missing.READ)
     if _without_path(get("output_format"), get("outputs"), _NO_OUTPUT):
         reading.missing.add(Missing.WRITTEN)
-    workflow, workflow_id = get("workflow"), ""
-    for prefix in (_HIVE, _PIG):
-        if workflow.startswith(prefix):
-            workflow_id = workflow.removeprefix(prefix)
-    hive = get("hive_query") or (workflow_id if workflow.startswith(_HIVE) else "")
+    workflow = get("workflow")
+    hive = get("hive_query") or (workflow.removeprefix(_HIVE) if workflow.startswith(_HIVE) else "")
     return Configuration(
         bounded(get("name"), MAX_NAME_BYTES),
         inputs,
@@ -167,8 +167,6 @@ def to_configuration(answer: Any) -> Configuration:
         hive,
         _query_text(get("hive_text")),
         get("hive_session"),
-        get("pig_script") or (workflow_id if workflow.startswith(_PIG) else ""),
-        get("pig_plan"),
         get("oozie_job"),
         get("oozie_action"),
     )
@@ -204,8 +202,11 @@ def split_paths(text: str) -> list[str]:
     return [path for path in map(str.strip, paths) if path]
 
 
-class _Paths:
-    """Resolves paths to directories. ``missing`` are the reasons why some could not be resolved."""
+class Paths:
+    """Resolves paths to directories. ``working`` is the job's working directory, ``scratch`` are directories of
+    temporary files. ``missing`` are the reasons why some could not be resolved, ``moved`` the places from which data is
+    moved elsewhere.
+    """
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
@@ -215,15 +216,18 @@ class _Paths:
     def places(self, texts: list[str]) -> tuple[Place, ...]:
         if len(texts) > MAX_PATHS:
             self.missing.add(Missing.TOO_MANY)
-        found = (self._place(text) for text in dict.fromkeys(texts[:MAX_PATHS]))
+        found = (self.place(text) for text in dict.fromkeys(texts[:MAX_PATHS]))
         return tuple(place for place in found if place is not None)
 
     def output(self, text: str) -> tuple[Place, ...]:
         """Resolve the directory of an output. The text is one literal path, without separators or wildcards."""
-        place = self._place(text, literal=True) if text else None
+        place = self.place(text, literal=True) if text else None
         return (place,) if place is not None else ()
 
-    def _place(self, text: str, *, literal: bool = False) -> Place | None:
+    def place(self, text: str, *, literal: bool = False) -> Place | None:
+        """Resolve one path; a ``literal`` one has no wildcards. Return None for temporary files, and for a path that
+        leads to no directory, with a reason in ``missing``.
+        """
         uri = without_credentials(text)
         if "://" not in uri and not uri.startswith("/") and not re.match(r"[a-zA-Z][\w+.-]*:/", uri):
             if not self._working:
@@ -231,7 +235,7 @@ class _Paths:
                 return None
             uri = f"{self._working.rstrip('/')}/{uri}"
         uri, inferred = (uri, False) if literal else _without_glob(uri)
-        path = _path_of(uri)
+        path = path_of(uri)
         if is_staging(path) or any(path == each or path.startswith(each + "/") for each in self._scratch):
             if is_moved(path):
                 self.missing.add(Missing.MOVED)
@@ -254,7 +258,8 @@ def _without_glob(uri: str) -> tuple[str, bool]:
     return re.sub(r"\\(?=[*?\[\]{}])", "", uri), inferred
 
 
-def _path_of(uri: str) -> str:
+def path_of(uri: str) -> str:
+    """Return the path of a URI, without its host, and without doubled slashes and those at the end."""
     if "://" in uri:
         uri = "/" + uri.split("://", 1)[1].partition("/")[2]
     elif not uri.startswith("/"):
@@ -262,15 +267,15 @@ def _path_of(uri: str) -> str:
     return "/" + "/".join(part for part in uri.split("/") if part)
 
 
-def _properties(answer: Any) -> dict[str, str]:
-    """Return property name → value for the properties in `_READ` that are not redacted."""
+def properties_of(answer: Any, reads: Callable[[str], bool]) -> dict[str, str]:
+    """Return property name → value for the properties whose names ``reads`` accepts and that are not redacted."""
     conf = answer.get("conf") if isinstance(answer, Mapping) else None
     listed = conf.get("property") if isinstance(conf, Mapping) else None
     each_of = [listed] if isinstance(listed, Mapping) else listed if isinstance(listed, list) else []
     properties: dict[str, str] = {}
     for each in each_of:
         match each:
-            case {"name": str(name), "value": str() | int() | float() as value} if name in _READ:
+            case {"name": str(name), "value": str() | int() | float() as value} if reads(name):
                 text = _text(value)
                 if text and "(redacted)" not in text:
                     properties[name] = text
@@ -283,7 +288,7 @@ def _text(value: str | float) -> str:
 
 
 def _scratch(properties: Mapping[str, str]) -> tuple[str, ...]:
-    paths = (_path_of(without_credentials(properties[key])) for key in _SCRATCH if key in properties)
+    paths = (path_of(without_credentials(properties[key])) for key in _SCRATCH if key in properties)
     # If Pig or Hive keeps temporary files in /tmp, /tmp as a whole is not temporary.
     return tuple(path for path in paths if path.count("/") > 1)
 

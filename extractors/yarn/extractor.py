@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from extractors.rest import RestAddress, RestUnavailable, asking, wrong_url
+from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
-from extractors.yarn.plan import JOBS, Before, BeyondSplit, Planning, SeenSplit, UnansweredSplit
+from extractors.yarn.plan import JOBS, Before, Planning
 from extractors.yarn.records import ApplicationRecords
+from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.keys import wrong_default_fs
@@ -32,7 +34,7 @@ TOO_MANY_OPEN: Final = (
 )
 
 
-@extractor("yarn", source_type=YARN, mode=PULL, version=2)
+@extractor("yarn", source_type=YARN, mode=PULL, version=3)
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """Extractor for one YARN. ``urls`` are the web URLs of its ResourceManagers, ``history_urls`` those of the
@@ -114,6 +116,8 @@ class Yarn(Extractor):
             case SeenSplit():
                 with asking(self._history) as history:
                     yield from read_jobs(history, applications, split)
+            case MergingSplit():
+                yield from merged(applications.reading, split)
             case BeyondSplit(place=place, counts=counts):
                 for user, count in counts:
                     yield Reject(place, TOO_MANY_OPEN.format(count, user or "nobody"), count=count)

@@ -8,8 +8,10 @@ from typing import Any, Final
 from extractors.rest import NotThere, RestError, RestService, RestUnavailable
 from extractors.yarn.applications import Seen
 from extractors.yarn.configuration import to_configuration
-from extractors.yarn.plan import JOBS, SeenSplit, Unread
+from extractors.yarn.engine_runs import JobsOfEngines
+from extractors.yarn.plan import JOBS, Unread
 from extractors.yarn.records import ApplicationRecords
+from extractors.yarn.splits import SeenSplit
 from navlin.model.records import Position, Record, Reject
 
 NO_HISTORY: Final = "the JobHistoryServer has no history of its job"
@@ -27,11 +29,12 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
     """Yield the records of a split's jobs, each with its configuration. Raises `RestUnavailable` if the
     JobHistoryServer does not respond at all, so that the whole split is read again later.
     """
+    of_engines = JobsOfEngines(split.kept)
     slow = 0
     for place, seen in enumerate(split.seen):
         if slow >= SLOW_ONES:
             yield from _put_off(history, applications, split, split.seen[place:])
-            return
+            break
         try:
             answer = _asked(history, seen)
         except RestUnavailable as error:
@@ -41,9 +44,10 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
             yield from _unread(history, applications, seen, split, error)
         else:
             slow = 0
-            yield from _with(history, applications, seen, answer)
+            yield from _with(history, applications, seen, answer, of_engines)
             if split.unread:
                 yield Position(Unread.key(seen), None)
+    yield from of_engines.records(applications.reading, split.name)
 
 
 def _asked(history: RestService, seen: Seen) -> Any:
@@ -67,7 +71,11 @@ def _asked(history: RestService, seen: Seen) -> Any:
 
 
 def _with(
-    history: RestService, applications: ApplicationRecords, seen: Seen, answer: Any
+    history: RestService,
+    applications: ApplicationRecords,
+    seen: Seen,
+    answer: Any,
+    of_engines: JobsOfEngines | None = None,
 ) -> Iterator[Record]:
     if isinstance(answer, RestError):
         yield _reject(history, seen, answer)
@@ -75,7 +83,10 @@ def _with(
     elif answer is None:
         yield from applications.of(seen, missing=GONE)
     else:
-        yield from applications.of(seen, to_configuration(answer))
+        configuration = to_configuration(answer)
+        if of_engines is not None and of_engines.take(seen, answer):
+            configuration = configuration.without_ends
+        yield from applications.of(seen, configuration)
 
 
 def _answers(history: RestService) -> bool:

@@ -8,6 +8,9 @@ from typing import Final
 
 _OOZIE: Final = re.compile(r"oozie:(launcher|action):T=([^:]*):W=")
 _OOZIE_ID: Final = re.compile(r"[\w.-]+-[WC](?:@[\w.:-]+)?\Z")
+_PIG: Final = "PigLatin:"
+ON_TEZ: Final = "Pig ran its script on Tez, and YARN does not show what the script read and wrote"
+ON_SPARK: Final = "Pig ran its script on Spark, and YARN does not show what the script read and wrote"
 _HIVE_SESSION: Final = re.compile(r"HIVE-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\s.*)?\Z", re.DOTALL)
 
 
@@ -47,3 +50,12 @@ def hive_session(name: str, application_type: str) -> str:
         return ""
     found = _HIVE_SESSION.match(name)
     return found[1] if found else ""
+
+
+def pig_elsewhere(name: str, application_type: str) -> str:
+    """Return the reason why nothing shows what a script of Pig read and wrote, if it did not run as jobs of MapReduce;
+    "" for other applications.
+    """
+    if not name.startswith(_PIG):
+        return ""
+    return {"TEZ": ON_TEZ, "SPARK": ON_SPARK}.get(application_type.upper(), "")

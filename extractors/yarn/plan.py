@@ -27,6 +27,8 @@ from extractors.yarn.applications import (
     to_application,
     to_job,
 )
+from extractors.yarn.engine_runs import KeptRuns
+from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Position, Split
@@ -62,53 +64,6 @@ JOBS_A_SPLIT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SeenSplit(Split):
-    """Some applications as listed at ``now_ms``. ``configured`` is true if the configurations of their jobs are to be
-    fetched, ``unread`` if that has already failed ``tries`` times. ``may_wait`` are the ids of the applications whose
-    configurations may be requested again later.
-    """
-
-    seen: tuple[Seen, ...]
-    configured: bool = False
-    now_ms: int = 0
-    unread: bool = False
-    tries: int = 0
-    may_wait: frozenset[str] = frozenset()
-
-    @property
-    def name(self) -> str:
-        more = f" and {len(self.seen) - 1} more" if len(self.seen) > 1 else ""
-        return f"{self.seen[0].id}{more}"
-
-
-@dataclass(frozen=True, slots=True)
-class UnansweredSplit(Split):
-    """The JobHistoryServer could not list its jobs. Reading this split raises the error, without affecting other
-    splits.
-    """
-
-    error: str
-
-    @property
-    def name(self) -> str:
-        return "jobs of the JobHistoryServer"
-
-
-@dataclass(frozen=True, slots=True)
-class BeyondSplit(Split):
-    """User → number of open applications that are not remembered, as (user, number) pairs. ``place`` is the
-    ResourceManager's URL.
-    """
-
-    place: str
-    counts: tuple[tuple[str, int], ...]
-
-    @property
-    def name(self) -> str:
-        return "open applications that are not remembered"
-
-
-@dataclass(frozen=True, slots=True)
 class Planning:
     """Settings of a plan: the overlap of windows, the time for which an ended MapReduce application waits for its
     history, and the maximum number of entries in one response.
@@ -134,16 +89,18 @@ class Planning:
         )
         for identity in sorted(applications.keys() | jobs.keys()):
             sorting.take(Seen(identity, applications.get(identity), jobs.get(identity)))
-        kept = _shared(sorting.open)
-        beyond = sorting.give_up(sorting.open.keys() - kept.keys(), applications)
+        still_open = _shared(sorting.open)
+        beyond = sorting.give_up(sorting.open.keys() - still_open.keys(), applications)
+        now_ms = resource_manager.now_ms or newest_ms
+        kept = KeptRuns.of(before.kept, now_ms)
         reach_ms = self.overlap_ms + self.history_wait_ms
         positions = (
             Position(FINISHED, max(newest_ms, sorting.hidden_end_ms)),
             Position(JOBS_FINISHED, newest_job_ms),
             Position(ENDED_BEFORE, sorting.ended_since(newest_ms - reach_ms, newest_job_ms - reach_ms)),
-            Position(OPEN, kept),
+            Position(OPEN, still_open),
+            *(Position(key, None) for key in kept.forgotten),
         )
-        now_ms = resource_manager.now_ms or newest_ms
         splits: list[Split] = [*_splits(sorting.new, now_ms, _may_wait(before.unread, sorting.new))]
         if beyond:
             splits.append(BeyondSplit(resource_manager.url, tuple(sorted(beyond.items()))))
@@ -152,6 +109,8 @@ class Planning:
         elif history:
             new = {seen.id for seen in sorting.new}
             splits += (each.split(now_ms) for each in before.due(now_ms) if each.seen.id not in new)
+        splits = [_with_kept(each, kept) if isinstance(each, SeenSplit) else each for each in splits]
+        splits += kept.to_merge()
         notes = [
             f"{service.url}: {count} entries have no id"
             for service, count in ((resource_manager, odd), (history, odd_jobs))
@@ -279,6 +238,8 @@ class Before:
     ended: Mapping[str, list[Any]] = field(default_factory=dict)
     open: Mapping[str, Application] = field(default_factory=dict)
     unread: Sequence[Unread] = ()
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """Positions of `extractors.yarn.engine_runs`."""
 
     def due(self, now_ms: int) -> list[Unread]:
         """Return the jobs whose configurations are due to be requested again: those that have waited longest, up to
@@ -297,9 +258,9 @@ class Before:
         ]
         still_open = {each: restored(value) for each, value in values.get(OPEN, {}).items()}
         if positions.complete:
-            return cls(open=still_open, unread=unread)
+            return cls(open=still_open, unread=unread, kept=values)
         ends = (values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0))
-        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread)
+        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread, values)
 
 
 class _Sorting:
@@ -437,6 +398,11 @@ def _may_wait(unread: Sequence[Unread], new: Sequence[Seen]) -> frozenset[str]:
             waiting[user] += 1
             found.append(identity)
     return frozenset(found)
+
+
+def _with_kept(split: SeenSplit, kept: KeptRuns) -> SeenSplit:
+    users = {seen.user for seen in split.seen} if split.configured else set()
+    return replace(split, kept=kept.of_users(users)) if users else split
 
 
 def _splits(new: Sequence[Seen], now_ms: int, may_wait: frozenset[str]) -> Iterator[SeenSplit]:

@@ -1,7 +1,7 @@
 """Convert an application, and the configuration of a MapReduce job, to an operation with its execution and flows.
 
     directory ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory          a MapReduce job that succeeded
-    execution of Hive, Pig, Oozie (claimed) ── LOGICAL_PHYSICAL ──▶ execution
+    execution of Hive, Oozie (claimed) ── LOGICAL_PHYSICAL ──▶ execution
 
 As in Navigator, all applications with the same type and name are one operation. For MapReduce, the jobs must also have
 the same mapper, reducer, inputs and outputs. If inputs and outputs were ignored, all runs of `distcp` would be one
@@ -17,7 +17,8 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.yarn.applications import MAPREDUCE, Application, Seen
 from extractors.yarn.configuration import Configuration, Place
-from extractors.yarn.names import OozieAction, hive_session, oozie_action
+from extractors.yarn.engines import EngineJob, Reading, Told
+from extractors.yarn.names import OozieAction, hive_session, oozie_action, pig_elsewhere
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
@@ -25,11 +26,11 @@ from navlin.model.keys import (
     granted_execution_key,
     location_key,
     operation_key,
-    pig_execution_key,
 )
 from navlin.model.records import Attributes, Covered, Depth, Record
 from navlin.model.redaction import bounded, redact
-from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source
+from navlin.model.redaction.literals import name_in_state
+from navlin.model.source import HIVE, OOZIE, Estate, Source
 
 LATEST_MS: Final = 4_102_444_800_000
 """The year 2100. Later times in YARN are impossible."""
@@ -47,6 +48,10 @@ class ApplicationRecords:
     estate: Estate
     metastore: str = ""
     default_fs: str = ""
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.source, self.estate, self.metastore, self.default_fs)
 
     def of(
         self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
@@ -68,7 +73,8 @@ class ApplicationRecords:
         flowed = configuration is not None and known.succeeded
         incomplete: Attributes = {"incomplete": True} if known.conf.incomplete else {}
         # Nothing flowed in a failed application.
-        reasons = [*known.conf.missing, *([missing] if missing and known.succeeded else [])]
+        unsaid = [missing, pig_elsewhere(known.name, known.type)] if known.succeeded else []
+        reasons = [*known.conf.missing, *filter(None, unsaid)]
         yield from Operation(
             key,
             known.as_of_ms,
@@ -108,12 +114,6 @@ class ApplicationRecords:
             meant = self.estate.metastore_meant(conf.metastores, self.metastore)
             hive = self.estate.serving(HIVE, meant)
             yield granted_execution_key(hive, conf.hive_query_id), {}
-        if conf.pig_script_id:
-            pig = self.estate.serving(PIG)
-            run = pig_execution_key(pig, conf.pig_script_id, redact(known.name), conf.pig_plan_hash)
-            yield run, {}
-            if run.parent is not None and conf.pig_plan_hash:
-                yield run.parent, {}
         if known.workflow_id:
             oozie = self.estate.serving(OOZIE)
             action = known.oozie.action if known.oozie else conf.oozie_action_id.partition("@")[2]
@@ -204,7 +204,7 @@ class _Known:
             "internalType": "yarn_operation_execution",
             "engineType": self.type,
             "operation": operation,
-            "principal": app.user or (self.seen.job.user if self.seen.job else ""),
+            "principal": self.seen.user,
             "started": app.started_ms or None,
             "ended": app.finished_ms or None,
             "status": app.status,
@@ -242,6 +242,24 @@ class _Known:
             "oozieActionType": oozie.type if oozie else None,
             "oozieLauncher": (oozie.launcher or None) if oozie else None,
         }
+
+
+def as_seen(seen: Seen, run: str, told: Told) -> EngineJob:
+    """Return the job of an engine as it was listed. ``run`` and ``told`` are of the engine's reader."""
+    known = _Known.of(seen, None)
+    application, job = known.application, seen.job
+    return EngineJob(
+        seen.id,
+        run,
+        seen.user,
+        name_in_state(bounded(redact(known.name), NAME_BYTES)),
+        application.status,
+        known.succeeded,
+        (job.started_ms if job else 0) or application.started_ms,
+        (job.finished_ms if job else 0) or application.finished_ms,
+        known.as_of_ms,
+        told,
+    )
 
 
 def _first_time(*times_ms: int) -> int:

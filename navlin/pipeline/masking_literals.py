@@ -23,15 +23,15 @@ from navlin.model.redaction.literals import (
     without_literals,
     without_quoted,
 )
-from navlin.model.source import HIVE, IMPALA, SPARK
+from navlin.model.source import HIVE, IMPALA, PIG, SPARK
 from navlin.pipeline.failing import in_words
 
 _NAMED_BY_TEXTS: Final = frozenset(
     (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
 )
-_ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK))
+_ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK, PIG))
 """Systems in which a backslash escapes a quote in a statement."""
-_STATEMENTS: Final = frozenset(("queryText",))
+_STATEMENTS: Final = frozenset(("queryText", "dbWhere"))
 _NO_TOKENS: Final = frozenset(
     ("errorMessage", "diagnostics", "unknownInputs", "filters", "joins", "groupedBy")
 )
@@ -41,9 +41,11 @@ _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
     "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
     " inputs outputs wfIds wfInstId oozieParent bundleId applicationPath definitionHash frequency edgeType transformation"
-    " jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
+    " jobNamespace sparkVersion queue hiveQueryId hiveSessionId dbURL dbTable dbUser dbColumnExpression".split()
 )
 """Attributes with names, ids and locations, which remain unchanged."""
+_OF_SCRIPTS: Final = frozenset(("stores", "jobs"))
+"""Attributes of a Pig script with the names of its stores, their columns, and its relations, which remain unchanged."""
 _OF_DATA: Final = frozenset(
     "internalType owner group permissions created lastModified lastAccessed lastModifiedBy tableType fileSystemPath"
     " inputFormat outputFormat serDeName serDeLibName partitionColNames partitionColValues clusteredByColNames"
@@ -142,7 +144,7 @@ def _text(key: Key, name: str, text: str) -> str:
     if key.type not in _NAMED_BY_TEXTS:
         counted = name in _STATISTICS and text.isdecimal()
         return text if counted or name in _OF_DATA or name.startswith(USER_PREFIXES) else length_of(text)
-    if name in _STAY:
+    if name in _STAY or name in _OF_SCRIPTS:
         return text
     if name in _NO_TOKENS or (name == "expression" and key.source.type == SPARK):
         return length_of(text)

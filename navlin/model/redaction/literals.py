@@ -125,3 +125,8 @@ def _masked(text: str, dialect: str) -> str | None:
         behind = token.end + 1
     pieces.append("" if text[behind:].strip() else text[behind:])
     return "".join(pieces)
+
+
+def name_in_state(name: str) -> str:
+    """Return a name that may be derived from a statement, in the form that may be saved between two reads."""
+    return name_without_literals(name) if masks_literals() else name

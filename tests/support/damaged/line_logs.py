@@ -1,4 +1,4 @@
-"""Damaged records in logs with one record per line: lineage of Impala, Hive and Spark."""
+"""Damaged records in logs with one record per line: lineage of Impala, Hive, Spark and Sqoop."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from extractors.lineage.held_files import HeldFiles
 from extractors.lineage.line_logs import LineLogs
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkLineageEvents
+from extractors.yarn import SqoopPublications
 from navlin.model.plan import Positions
-from navlin.model.source import HIVE, IMPALA, SPARK
+from navlin.model.source import HIVE, IMPALA, SPARK, SQOOP
 from tests import (
     test_hive_events,
     test_impala_events,
     test_openlineage_facets,
     test_spark_lineage_events,
+    test_sqoop_publications,
 )
 from tests.support import damage, openlineage
 from tests.support.damaged.tallies import (
@@ -161,6 +163,22 @@ def impala_events(folder: Path, chance: random.Random, count: int, corpora: Sequ
 
     def follow(directory: str) -> LineLogs:
         return ImpalaEvents(*damaged_source("impala", IMPALA), directory, "log*")
+
+    return LineLog(follow, records, (before, after), _blank).damage(folder, chance, count)
+
+
+def sqoop_publications(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
+    made = test_sqoop_publications
+    query = {"storeQuery": "SELECT id FROM crm.lines WHERE $CONDITIONS"}
+    records = [
+        made.RECORD,
+        made.RECORD | query,
+        *json_lines_of(corpora, "seed-systems/sqoop/published-*.json"),
+    ]
+    before, after = (line_of(made.RECORD | {"user": f"sound-{each}"}) for each in "ab")
+
+    def follow(directory: str) -> LineLogs:
+        return SqoopPublications(*damaged_source("sqoop", SQOOP), directory, "log*")
 
     return LineLog(follow, records, (before, after), _blank).damage(folder, chance, count)
 

@@ -10,6 +10,7 @@ from tests.support.damaged.line_logs import (
     impala_events,
     openlineage_events,
     spark_lineage_events,
+    sqoop_publications,
 )
 from tests.support.damaged.metastore_answers import hms
 from tests.support.damaged.oozie_answers import oozie
@@ -28,6 +29,7 @@ READERS: Final[Mapping[str, Reader]] = {
         impala_events,
         hive_events,
         openlineage_events,
+        sqoop_publications,
     )
 }
 """Extractor name → function that damages and reads its records."""
