@@ -7,7 +7,7 @@ import pytest
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
-from navlin.query.lineage import lineage
+from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.names import UnknownName, entity_named
 from navlin.query.search import search
 from navlin.query.show import show
@@ -250,7 +250,7 @@ def test_a_name_resolves_whatever_characters_it_has(world: World, name: str) -> 
     assert entity_named(world.solr, name).id == identity
     assert show(world.solr, identity).entity.id == lineage(world.solr, identity).start == identity
     for question in (show, lineage):
-        with pytest.raises(LookupError):
+        with pytest.raises(UnknownEntity):
             question(world.solr, name)  # these functions accept ids only
 
 

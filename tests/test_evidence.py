@@ -19,6 +19,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Reject
 from navlin.query.evidence import Evidence, Kind, evidence
+from navlin.query.lineage import UnknownEntity
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
 from tests.support.web import Web
 from tests.test_cli import configuration, json_of, run
@@ -184,7 +185,7 @@ def test_user_metadata_is_included(world: World) -> None:
 
 
 def test_an_unknown_id_is_an_error(solr: Solr) -> None:
-    with pytest.raises(LookupError):
+    with pytest.raises(UnknownEntity):
         evidence(solr, "nobody", NOW_MS)
 
 

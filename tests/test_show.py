@@ -9,6 +9,7 @@ import pytest
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, sub_operation_key
 from navlin.query.column_flows import column_flows
+from navlin.query.lineage import UnknownEntity
 from navlin.query.show import LISTED, show
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
@@ -119,7 +120,7 @@ def test_unlinked_relations_are_reported_with_their_reason(world: World) -> None
 
 
 def test_an_unknown_id_is_an_error(world: World) -> None:
-    with pytest.raises(LookupError, match="nothing in the index has the id nobody"):
+    with pytest.raises(UnknownEntity, match="nothing in the index has the id nobody"):
         show(world.solr, "nobody")
 
 

@@ -29,7 +29,7 @@ from navlin.query.answer import Direction, Edge, Lineage, Node
 from navlin.query.bounds import MAX_NODES
 from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.edits import History, history
-from navlin.query.lineage import lineage
+from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.options import Options
 from navlin.query.show import group_fields
 from navlin.query.statement_names import statement_names
@@ -167,12 +167,11 @@ class Evidence:
 
 
 def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES) -> Evidence:
-    """Build the document for the entity with the id ``start``, as of ``now_ms``. Raises LookupError if the index does
-    not contain this entity."""
+    """Build the document for the entity with the id ``start``, as of ``now_ms``. Raises `UnknownEntity`."""
     graph = Graph(solr)
     entity = graph.entities_of([start], WHOLE).get(start)
     if entity is None:
-        raise LookupError(f"nothing in the index has the id {start}")
+        raise UnknownEntity(f"nothing in the index has the id {start}")
     options = Options(
         Direction.UPSTREAM,
         columns=True,

@@ -16,6 +16,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.column_flows import Flow, column_flows
 from navlin.query.inherited import Inherited, inherited_by
+from navlin.query.lineage import UnknownEntity
 from navlin.query.statement_names import NAMED_BY_STATEMENT, PART, STATEMENT, names_of_statements
 
 LISTED: Final = 10
@@ -172,11 +173,11 @@ class Shown:
 
 
 def show(solr: Solr, entity: str) -> Shown:
-    """Return the details of the entity with the id ``entity``. Raises LookupError if the index does not contain it."""
+    """Return the details of the entity with the id ``entity``. Raises `UnknownEntity`."""
     graph = Graph(solr)
     shown = graph.entities_of([entity], WHOLE).get(entity)
     if shown is None:
-        raise LookupError(f"nothing in the index has the id {entity}")
+        raise UnknownEntity(f"nothing in the index has the id {entity}")
     unlinked, count = graph.unlinked_relations(entity, LISTED)
     waiting = [Related(each, each.ep2 if entity == each.ep1.id else each.ep1) for each in unlinked]
     groups = tuple(_relations(graph, entity))
