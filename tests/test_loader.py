@@ -275,6 +275,7 @@ def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind:
         "hms": 'uris = ["thrift://a:9083"]',
         "hdfs": 'url = "hdfs://a"',
         "yarn": 'urls = ["http://a"]',
+        "oozie": 'urls = ["http://a"]',
     }
     own = settings.get(kind, f'directory = "{tmp_path}"')
     file = tmp_path / "navlin.toml"
