@@ -32,6 +32,10 @@ class AnswerTooLong(requests.exceptions.RequestException):
     """A response exceeds the maximum size."""
 
 
+class WrongLength(requests.exceptions.RequestException):
+    """The head of a response does not give one valid length, so the end of the response is unknown."""
+
+
 class BoundedAdapter(HTTPAdapter):
     """Transport adapter that limits the time and size of responses. ``most_bytes`` is None for streams, which have no
     maximum size because the caller reads them piece by piece."""
@@ -50,8 +54,13 @@ class BoundedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = pools
 
     def send(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Send like `HTTPAdapter.send`; reading more of the response than is allowed raises `AnswerTooLong`."""
+        """Send like `HTTPAdapter.send`; reading more of the response than is allowed raises `AnswerTooLong`. Raises
+        `WrongLength`."""
         response = super().send(*args, **kwargs)
+        lengths = {each.strip() for each in response.headers.get("Content-Length", "0").split(",")}
+        if len(lengths) > 1 or not all(each.isascii() and each.isdigit() for each in lengths):
+            response.close()
+            raise WrongLength(f"its answer has the length {min(lengths):.20}, which is not a length")
         if self._most_bytes is not None:
             raw: Any = response.raw
             raw.stream = partial(_counted, raw, raw.stream, self._most_bytes)

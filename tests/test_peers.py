@@ -69,6 +69,8 @@ HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "drip of a head": (hostile.http_head_drip, "its answer is still incomplete after 2 s"),
     "endless size of a chunk": (hostile.http_endless_chunk_size, "chunk"),
     "close in the middle": (hostile.http_cut, "IncompleteRead|8 bytes read"),
+    "a negative length": (partial(hostile.http_of_length, b"-1"), "which is not a length"),
+    "two lengths": (partial(hostile.http_of_length, b"2, 20"), "unmatching values|not a length"),
 }
 
 

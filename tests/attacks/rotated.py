@@ -444,7 +444,10 @@ def swapped_and_torn(room: Room) -> None:
         with one.open("ab") as a:
             a.write(line("t2")[:-1])
         time.sleep(7)
-        os.rename(one, own.impala / "impala_lineage_log_1.0-1.old")
+        old = own.impala / "impala_lineage_log_1.0-1.old"
+        os.rename(one, old)
+        # Such a line is read an hour after the last write.
+        os.utime(old, (time.time() - 3_700, time.time() - 3_700))
         one.write_bytes(line("t3"))
         found("t3", "the first line of the next log")
         found("t2", "the last line without an end, of a log that was renamed", 90)

@@ -125,6 +125,11 @@ def http_bomb(unpacked: bytes = b"[],", megabytes: int = 1_024) -> HostilePeer:
     return cut(head + packed)
 
 
+def http_of_length(length: bytes) -> HostilePeer:
+    """Respond with an empty JSON object and this Content-Length."""
+    return HostilePeer(lambda: iter((HEAD + b"Content-Length: " + length + b"\r\n\r\n{}",)))
+
+
 def http_answer(body: bytes) -> HostilePeer:
     return cut(HEAD + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
 
