@@ -24,6 +24,7 @@ FIGURES: Final = {
     "54 MB for Solr": "checkout",
     "another 125 MB of Hadoop's, Hive's and Sqoop's": "checkout",
     "another 270 MB of jars": "checkout --services",
+    "an Oozie (180 MB)": "checkout --services",
     "a real Atlas (290 MB more": "checkout --services",
     "linked within five seconds, mostly within one": "latency",
     "some 130 MB of memory at most": "exporting",
