@@ -20,7 +20,7 @@ from tests.support.yarn_rounds import METASTORE, Extracted
 
 PUBLISHED = Source(source_id("c", "SQOOP-1"), SQOOP, "SQOOP-1", "c", claimable=False)
 ESTATE = Estate("c", (PUBLISHED, METASTORE))
-NOW_MS = 1_800_000_000_000
+NOW_MS = 1_790_000_000_000
 RECORD: dict[str, Any] = {
     "operation": "import",
     "user": "etl",
