@@ -74,6 +74,7 @@ CATALOGS: Final = {"h2:mem:crm": "crm", "h2:mem:erp": "erp"}
 ALSO_READ: Final = {
     "y_hive_staging": {"hdfs://nn1.example:8020/warehouse/raw.db/s"},
     "h_no_edges": {"default.tmp_orders"},
+    "y_sqoop_append": {"jdbc ORDERS"},
 }
 """Input → tables and paths that are read but are not in an expected edge."""
 ALSO_TRUE: Final = {
