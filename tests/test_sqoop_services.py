@@ -58,12 +58,12 @@ class Site:
     ) -> dict[str, Any]:
         """Run a command, and return the attributes of the only new operation of Sqoop, with its columns."""
         connection = ("--connect", self.database.url, "--username", "SA", "--password", "")
-        known = {each.key.identity for each in self.extracted().operations.values()}
+        known = operations_of(self.extracted())
         self.sqoop.run(tool, *(connection if tool != "merge" else ()), *arguments, properties=properties)
         self.jobs += jobs
         self.cluster.ended_jobs(self.jobs)
         found = self.extracted()
-        [operation] = [each for each in found.operations.values() if each.key.identity not in known]
+        [operation] = [each for identity, each in operations_of(found).items() if identity not in known]
         return {**operation.attributes, "columns": columns_of(_only(found, operation))}
 
     def extracted(self) -> Extracted:
@@ -77,6 +77,15 @@ class Site:
         for split in found.plan.splits:
             found.records += extractor.read(split)
         return without_yarn(found)
+
+
+def operations_of(found: Extracted) -> dict[str, Entity]:
+    """Map the identity of each operation to the operation. Several may have the same name."""
+    return {
+        each.key.identity: each
+        for each in found.records
+        if isinstance(each, Entity) and each.key.type is EntityType.OPERATION
+    }
 
 
 def _only(found: Extracted, operation: Entity) -> Extracted:
