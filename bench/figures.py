@@ -34,7 +34,9 @@ FIGURES: Final = (
     Figure("`make test-services`", "checkout --services", "", "half an hour to an hour |"),
     Figure("Python packages", "checkout", "", "some 700 MB, most of it Spark"),
     Figure("Solr's jars", "checkout", "", "54 MB for Solr"),
-    Figure("Hadoop's and Hive's jars", "checkout", "", "another 115 MB of Hadoop's and Hive's"),
+    Figure(
+        "Hadoop's, Hive's and Sqoop's jars", "checkout", "", "another 120 MB of Hadoop's, Hive's and Sqoop's"
+    ),
     Figure("jars of later releases", "checkout --services", "", "another 270 MB of jars"),
     Figure("Atlas", "checkout --services", "", "a real Atlas (290 MB more"),
     Figure("a new line, indexed and linked", "latency", "", "linked within five seconds, mostly within one"),

@@ -156,7 +156,8 @@ def test_an_installed_wheel_finds_its_configuration_and_units(installed: Path) -
     places = python(installed, "from navlin.shipped import CONF, SYSTEMD; print(CONF); print(SYSTEMD)")
     conf, systemd = map(Path, places)
 
-    assert files_below(conf) == files_below(ROOT / "conf")
+    # Sqoop loads the compiled publisher from here; a checkout compiles it only for tests.
+    assert files_below(conf) == files_below(ROOT / "conf") | {"sqoop/NavlinSqoopPublisher.jar"}
     assert files_below(systemd) == files_below(ROOT / "systemd")
     assert conf.is_relative_to(installed.parents[1])
 
