@@ -22,7 +22,7 @@ FIGURES: Final = {
     "half an hour to an hour |": "checkout --services",
     "some 700 MB, most of it Spark": "checkout",
     "54 MB for Solr": "checkout",
-    "another 125 MB of Hadoop's, Hive's and Sqoop's": "checkout",
+    "another 120 MB of Hadoop's, Hive's and Sqoop's": "checkout",
     "another 270 MB of jars": "checkout --services",
     "an Oozie (180 MB)": "checkout --services",
     "a real Atlas (290 MB more": "checkout --services",

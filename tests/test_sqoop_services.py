@@ -56,14 +56,16 @@ class Site:
     def moves(
         self, tool: str, *arguments: str, properties: tuple[str, ...] = (), jobs: int = 1
     ) -> dict[str, Any]:
-        """Run a command, and return the attributes of the only new operation of Sqoop, with its columns."""
+        """Run a command, and return the attributes of the operation of the only new execution, with its columns."""
         connection = ("--connect", self.database.url, "--username", "SA", "--password", "")
-        known = {each.key.identity for each in self.extracted().operations.values()}
+        known = self.extracted().executions.keys()
         self.sqoop.run(tool, *(connection if tool != "merge" else ()), *arguments, properties=properties)
         self.jobs += jobs
         self.cluster.ended_jobs(self.jobs)
         found = self.extracted()
-        [operation] = [each for each in found.operations.values() if each.key.identity not in known]
+        [execution] = [each for name, each in found.executions.items() if name not in known]
+        assert execution.key.parent is not None
+        operation = operations_of(found)[execution.key.parent.identity]
         return {**operation.attributes, "columns": columns_of(_only(found, operation))}
 
     def extracted(self) -> Extracted:
@@ -77,6 +79,16 @@ class Site:
         for split in found.plan.splits:
             found.records += extractor.read(split)
         return without_yarn(found)
+
+
+def operations_of(found: Extracted) -> dict[str, Entity]:
+    """Map the identity of each operation to its newest record. Several operations may have the same name."""
+    entities = [each for each in found.records if isinstance(each, Entity)]
+    return {
+        each.key.identity: each
+        for each in sorted(entities, key=lambda each: each.as_of_ms)
+        if each.key.type is EntityType.OPERATION
+    }
 
 
 def _only(found: Extracted, operation: Entity) -> Extracted:
@@ -263,7 +275,8 @@ session = (
     .config("spark.openlineage.transport.location", f"{folder}/events.jsonl")
     .getOrCreate()
 )
-orders = session.read.format("jdbc").option("url", url).option("dbtable", "ORDERS").option("user", "SA").load()
+orders = session.read.format("jdbc").option("url", url).option("dbtable", "ORDERS").option("user", "SA")
+orders = orders.option("driver", "org.hsqldb.jdbc.JDBCDriver").load()
 orders.select("ID", "AMOUNT").write.parquet(f"{folder}/out")
 session.stop()
 """
@@ -275,14 +288,16 @@ def test_a_table_is_the_same_in_a_real_openlineage_event(
     [driver] = sqoop_jars.glob("hsqldb-*.jar")
     [openlineage_jar] = fetched_for_services("openlineage-spark").glob("*.jar")
     (tmp_path / "job.py").write_text(READ_BY_SPARK)
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "job.py", f"{openlineage_jar},{driver}", str(tmp_path), site.database.url],
         cwd=tmp_path,
         env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
-        check=True,
+        check=False,
         timeout=300,
         capture_output=True,
+        text=True,
     )
+    assert done.returncode == 0, done.stderr[-4000:]
     told = Source(source_id("c", "OL-1"), SDK, "OL-1", "c", claimable=False)
     events = OpenLineageEvents(told, Estate("c", (told,)), str(tmp_path), "events.jsonl")
     records = [
@@ -299,4 +314,5 @@ def test_a_table_is_the_same_in_a_real_openlineage_event(
         for each in site.extracted().relations(RelationType.DATA_FLOW)
         if each.ep1.type is EntityType.DATASET and each.ep1.name == "ORDERS"
     }
+    assert read
     assert read <= named, database_of(site.database.url)

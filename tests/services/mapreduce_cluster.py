@@ -71,7 +71,12 @@ class MapReduceCluster:
 
     def __enter__(self) -> Self:
         with self._stack as stack:
-            stack.enter_context(self.hadoop)
+            for each in ("hdfs", "datanode"):  # required at the start, and missing in the jars
+                (self._directory / "hadoop" / "classes" / "webapps" / each).mkdir(parents=True)
+            stack.callback(self.hadoop.stop)
+            # All in one process, at once: a port that is bound later may be taken by then.
+            self.hadoop.launch(yarn=True)
+            self.hadoop.await_ready()
             for each in _DIRECTORIES:
                 made = requests.put(
                     f"{self.hadoop.http[0]}/webhdfs/v1{each}",
@@ -79,8 +84,6 @@ class MapReduceCluster:
                     timeout=60,
                 )
                 made.raise_for_status()
-            self._write_mapred_site()
-            self.hadoop.start_yarn()
             self._write_mapred_site()
             history = JobHistoryServer(
                 self._directory / "history",

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Final, Self
 
 from navlin.demo.children import end_with_parent
-from navlin.java import QUICK, compile_program, find_java
+from navlin.java import QUICK, compile_program, find_java, pyspark_jars
 from tests.services.kerberos import free_port
 from tests.services.mapreduce_cluster import CLIENT, MapReduceCluster
 
 PUBLISHER: Final = Path(__file__).parents[2] / "conf" / "sqoop" / "NavlinSqoopPublisher.java"
 DATABASE: Final = "sales"
 _RUN_S: Final = 300
+_OF_HIVE: Final = ("hive-common", "hive-shims", "hive-storage-api")
+"""Jars of PySpark without which `--hive-import` ends with an error."""
 
 
 class Hsqldb:
@@ -98,7 +100,8 @@ class Sqoop:
         hive.write_text(f'#!/bin/sh\ncp "$2" {kept}\nexit {1 if self.hive_fails else 0}\n')
         hive.chmod(0o755)
         folders = [str(self._cluster.hadoop.configuration_directory), str(self._publisher())]
-        path = os.pathsep.join([*map(str, self._jars), *folders, *map(str, self._cluster.jars)])
+        of_hive = [each for name in _OF_HIVE for each in pyspark_jars().glob(f"{name}*.jar")]
+        path = os.pathsep.join(map(str, [*self._jars, *folders, *self._cluster.jars, *of_hive]))
         set_properties = [f"-D{each}" for each in properties]
         tool, *rest = arguments
         done = subprocess.run(
