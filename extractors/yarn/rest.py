@@ -169,7 +169,8 @@ class RestService:
         """
         instances = {_host_and_port(each) for each in self._address.urls}
         try:
-            instance = _host_and_port(further)
+            # urllib3 ends the host at a backslash, and urlsplit does not.
+            instance = None if "\\" in further or "@" in urlsplit(further).netloc else _host_and_port(further)
         except ValueError:
             instance = None
         if instance is not None and urlsplit(url).scheme == "https" != urlsplit(further).scheme:
