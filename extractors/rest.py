@@ -190,22 +190,23 @@ class RestService:
         raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
 
     def _require_ours(self, url: str, further: str) -> None:
-        """Raise `RestUnavailable` unless ``further`` is on a host that the setting names, and uses TLS if ``url``
-        does.
+        """Raise `RestUnavailable` unless ``further`` is on a host and port that the setting names, and uses TLS if
+        ``url`` does.
         """
-        hosts = {urlsplit(each).hostname for each in self._address.urls}
+        instances = {_host_and_port(each) for each in self._address.urls}
         try:
-            host = urlsplit(further).hostname
+            # urllib3 ends the host at a backslash, and urlsplit does not.
+            instance = None if "\\" in further or "@" in urlsplit(further).netloc else _host_and_port(further)
         except ValueError:
-            host = None
-        if host not in hosts:
+            instance = None
+        if instance is not None and urlsplit(url).scheme == "https" != urlsplit(further).scheme:
+            raise RestUnavailable(f"{url}: it redirects to {further[:200]}, which is without TLS")
+        if instance not in instances:
             raise RestUnavailable(
-                f"{url}: it redirects to {further[:200]}, whose host `{self._address.setting}` does not"
-                " name: add it there if"
+                f"{url}: it redirects to {further[:200]}, whose host and port `{self._address.setting}` does"
+                " not name: add it there if"
                 f" it is another {self._address.name}"
             )
-        if urlsplit(url).scheme == "https" != urlsplit(further).scheme:
-            raise RestUnavailable(f"{url}: it redirects to {further[:200]}, which is without TLS")
 
     def _ask(self, url: str, parameters: Parameters) -> requests.Response:
         limits = (self._address.connect_timeout_s, self._address.read_timeout_s)
@@ -328,6 +329,11 @@ def _further(response: requests.Response) -> str | None:
     if found := _REFRESH.match(response.headers.get("Refresh", "")):
         return _joined(response.url, found[1].strip().strip("'\""))
     return None
+
+
+def _host_and_port(url: str) -> tuple[str | None, int]:
+    parts = urlsplit(url)
+    return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _joined(url: str, further: str) -> str:

@@ -440,8 +440,26 @@ def test_a_redirect_to_an_unconfigured_host_is_not_followed(target: str) -> None
     other = HostilePeer(lambda: iter((b"HTTP/1.1 200 OK\r\n\r\n" + believed,)), address="127.0.0.2")
     with other, hostile.http_redirect(target.format(other.port)) as first:
         with pytest.raises(
-            RestUnavailable, match=r"whose host `urls` does not name|redirected more than|Invalid IPv6"
+            RestUnavailable,
+            match=r"whose host and port `urls` does not name|redirected more than|Invalid IPv6",
         ):
+            yarn_listing(first.where)
+        assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://127.0.0.1:{}/",
+        "//127.0.0.1:{}/",
+        "http://u:p@127.0.0.1:{}/",
+        "http://127.0.0.1:{}\\@127.0.0.1:{}/",
+    ],
+)
+def test_a_redirect_to_another_port_of_a_configured_host_is_not_followed(target: str) -> None:
+    with hostile.http_answer(b"{}") as other, HostilePeer(lambda: iter(())) as first:
+        first._pieces = hostile.http_redirect(target.format(other.port, first.port))._pieces
+        with pytest.raises(RestUnavailable, match=r"whose host and port `urls` does not name|Port could not"):
             yarn_listing(first.where)
         assert other.asked == []
 
