@@ -14,6 +14,7 @@ import requests
 from navlin.demo.hadoop import Hadoop
 from navlin.java import QUICK
 from tests.services.job_history import JobHistoryServer
+from tests.services.kerberos import free_port
 
 _JVM: Final = " ".join(
     ["-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -46,6 +47,8 @@ class MapReduceCluster:
             "yarn.app.mapreduce.am.resource.mb": "512",
             # Otherwise an ended job is listed only after three minutes.
             "mapreduce.jobhistory.move.interval-ms": "2000",
+            # Clients ask the JobHistoryServer how a job ended.
+            "mapreduce.jobhistory.address": f"127.0.0.1:{free_port()}",
             "mapreduce.jobhistory.intermediate-done-dir": "/mr-history/tmp",
             "mapreduce.jobhistory.done-dir": "/mr-history/done",
         }
@@ -63,7 +66,12 @@ class MapReduceCluster:
 
     def __enter__(self) -> Self:
         with self._stack as stack:
-            stack.enter_context(self.hadoop)
+            for each in ("hdfs", "datanode"):  # required at the start, and missing in the jars
+                (self._directory / "hadoop" / "classes" / "webapps" / each).mkdir(parents=True)
+            stack.callback(self.hadoop.stop)
+            # All in one process, at once: a port that is bound later may be taken by then.
+            self.hadoop.launch(yarn=True)
+            self.hadoop.await_ready()
             for each in _DIRECTORIES:
                 made = requests.put(
                     f"{self.hadoop.http[0]}/webhdfs/v1{each}",
@@ -71,8 +79,6 @@ class MapReduceCluster:
                     timeout=60,
                 )
                 made.raise_for_status()
-            self._write_mapred_site()
-            self.hadoop.start_yarn()
             self._write_mapred_site()
             history = JobHistoryServer(
                 self._directory / "history",
