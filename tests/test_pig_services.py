@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from getpass import getuser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
@@ -83,6 +84,13 @@ class Site:
         named_by = source_id(self.cluster_name, kind)
         return Source(named_by, kind, kind, self.cluster_name, tuple(map(normal_authority, serves)))
 
+    def run(self, name: str, script: str, **how: Any) -> None:
+        """Run a script, and wait until the JobHistoryServer lists the jobs that YARN ran."""
+        self.pig.run(name, script, **how)
+        asked = f"{self.cluster.hadoop.yarn}/ws/v1/cluster/apps"
+        apps = requests.get(asked, params={"applicationTypes": "MAPREDUCE"}, timeout=60).json()["apps"]["app"]
+        self.cluster.ended_jobs(len(apps))
+
     @property
     def hdfs(self) -> Source:
         return self.source(HDFS, self.cluster.hadoop.url)
@@ -124,11 +132,15 @@ def site(tmp_path_factory: pytest.TempPathFactory, mapreduce_jars: Path) -> Iter
     folder = tmp_path_factory.mktemp("pig")
     with MapReduceCluster(folder / "cluster", mapreduce_jars, jars_of_tasks(jars)) as cluster:
         write(cluster, "/data/raw/orders.csv", "1,1,10.5\n2,2,7\n3,1,-2\n")
-        user = requests.get(
-            f"{cluster.hadoop.http[0]}/webhdfs/v1", params={"op": "GETHOMEDIRECTORY"}, timeout=60
-        )
-        write(cluster, f"{user.json()['Path']}/raw/customers.csv", "1,Ada\n2,Bo\n")
+        write(cluster, f"/user/{getuser()}/raw/customers.csv", "1,Ada\n2,Bo\n")
         yield Site(cluster, Pig(folder / "scripts", jars, cluster))
+
+
+@pytest.fixture(scope="module")
+def scripts(site: Site) -> None:
+    """Two scripts that ran: ``clean.pig``, and ``totals.pig``, which reads what the first wrote."""
+    site.run("clean.pig", CLEAN)
+    site.run("totals.pig", TOTALS)
 
 
 def write(cluster: MapReduceCluster, path: str, text: str) -> None:
@@ -137,11 +149,10 @@ def write(cluster: MapReduceCluster, path: str, text: str) -> None:
     made.raise_for_status()
 
 
+@pytest.mark.usefixtures("scripts")
 def test_lineage_leads_from_a_file_through_two_scripts_and_a_directory_to_a_table(
     site: Site, metastore: Metastore, solr: Solr, spark: Callable[[], SparkSession]
 ) -> None:
-    site.pig.run("clean.pig", CLEAN)
-    site.pig.run("totals.pig", TOTALS)
     database = f"pig_{uuid.uuid4().hex[:8]}"
     with connected(metastore.address) as client:
         client.call(CREATE_DATABASE, Database(database, "", None, {}))
@@ -173,6 +184,7 @@ def test_lineage_leads_from_a_file_through_two_scripts_and_a_directory_to_a_tabl
     assert all(not each.get("incomplete") for each in operations)
 
 
+@pytest.mark.usefixtures("scripts")
 def test_the_columns_the_text_and_the_order_of_a_real_script_are_known(site: Site) -> None:
     reads, writes, runs = site.of_script("clean.pig")
     assert writes == {"/data/clean", "/data/bad"}
@@ -189,7 +201,7 @@ def test_the_columns_the_text_and_the_order_of_a_real_script_are_known(site: Sit
 
 def test_runs_of_one_script_with_dated_names_are_one_operation_and_keep_no_password(site: Site) -> None:
     for day in ("2026-11-01", "2026-11-02"):
-        site.pig.run("daily.pig", DAILY, parameters={"day": day, "secret": SECRET})
+        site.run("daily.pig", DAILY, parameters={"day": day, "secret": SECRET})
     _, writes, runs = site.of_script("daily.pig")
     assert writes == {"/data/daily/2026-11-01", "/data/daily/2026-11-02"}
     assert len({each.key.identity for each in runs}) == 2
@@ -199,13 +211,13 @@ def test_runs_of_one_script_with_dated_names_are_one_operation_and_keep_no_passw
 
 
 def test_a_script_that_failed_keeps_the_store_that_was_finished(site: Site) -> None:
-    site.pig.run("failing.pig", FAILING, fails=True)
+    site.run("failing.pig", FAILING, fails=True)
     reads, writes, _ = site.of_script("failing.pig")
     assert (reads, writes) == ({"/data/raw/orders.csv"}, {"/data/kept"})
 
 
 def test_a_script_without_information_is_incomplete(site: Site) -> None:
-    site.pig.run(
+    site.run(
         "silent.pig",
         "a = LOAD '/data/raw/orders.csv'; STORE a INTO '/data/silent';",
         properties=["pig.script.info.enabled=false"],

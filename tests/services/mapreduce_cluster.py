@@ -14,6 +14,7 @@ import requests
 from navlin.java import QUICK
 from tests.services.hadoop import Hadoop
 from tests.services.job_history import JobHistoryServer
+from tests.services.kerberos import free_port
 
 _JVM: Final = " ".join(
     ["-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -53,6 +54,8 @@ class MapReduceCluster:
             "yarn.app.mapreduce.am.resource.mb": "512",
             # Otherwise an ended job is listed only after three minutes.
             "mapreduce.jobhistory.move.interval-ms": "2000",
+            # Clients ask the JobHistoryServer how a job ended.
+            "mapreduce.jobhistory.address": f"127.0.0.1:{free_port()}",
             "mapreduce.jobhistory.intermediate-done-dir": "/mr-history/tmp",
             "mapreduce.jobhistory.done-dir": "/mr-history/done",
         }
