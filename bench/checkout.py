@@ -28,6 +28,7 @@ JAR_SETS = {
         "hive-metastore-4.0",
         "solr-8",
         "mapreduce",
+        "pig",
         "openlineage-spark",
     ),
     "Atlas": ("atlas",),

@@ -24,10 +24,10 @@ from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.identity import identify
-from navlin.model.keys import EntityType, RelationType, path_key, table_key
+from navlin.model.keys import EntityType, RelationType, location_key, table_key
 from navlin.model.plan import Positions
 from navlin.model.records import Entity
-from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, normal_authority, source_id
+from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
@@ -88,16 +88,14 @@ class Site:
         """Run a script, and wait until the JobHistoryServer lists the jobs that YARN ran."""
         self.pig.run(name, script, **how)
         asked = f"{self.cluster.hadoop.yarn}/ws/v1/cluster/apps"
-        apps = requests.get(asked, params={"applicationTypes": "MAPREDUCE"}, timeout=60).json()["apps"]["app"]
+        finished = {"applicationTypes": "MAPREDUCE", "states": "FINISHED"}
+        apps = requests.get(asked, params=finished, timeout=60).json()["apps"]["app"]
         self.cluster.ended_jobs(len(apps))
-
-    @property
-    def hdfs(self) -> Source:
-        return self.source(HDFS, self.cluster.hadoop.url)
 
     def yarn(self, *others: Source) -> Yarn:
         source = self.source(YARN, self.cluster.hadoop.yarn)
-        estate = Estate(self.cluster_name, (self.hdfs, source, *others))
+        # Without a source of HDFS, the directories are granted.
+        estate = Estate(self.cluster_name, (source, *others))
         return Yarn(source, estate, (self.cluster.hadoop.yarn,), (self.cluster.history_url,))
 
     def extracted(self) -> Extracted:
@@ -173,7 +171,8 @@ def test_lineage_leads_from_a_file_through_two_scripts_and_a_directory_to_a_tabl
     assert {"clean.pig", "totals.pig", "/data/raw/orders.csv", "/data/clean"} <= names
     assert any(name.endswith("/raw/customers.csv") for name in names)
     assert not any(name.startswith("/tmp") for name in names)
-    down = lineage(solr, path_key(site.hdfs, "/data/raw/orders.csv").identity, Options())
+    raw = location_key(yarn.estate, f"{site.cluster.hadoop.url}/data/raw/orders.csv")
+    down = lineage(solr, raw.identity, Options())
     assert {f"{database}.totals", "/data/bad", "/data/clean"} <= {node.name for node in down.nodes}
     operations = solr.cursor(
         ELEMENTS,

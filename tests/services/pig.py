@@ -12,6 +12,12 @@ from navlin.java import find_java
 from tests.services.mapreduce_cluster import CLIENT, MapReduceCluster
 
 _RUN_S: Final = 300
+_SETTINGS: Final = (
+    # Otherwise Pig runs small jobs in its own process, and those leave no history.
+    "pig.auto.local.enabled=false",
+    # Two tasks in one JVM of 300 MB have no room for the default of 100 MB each.
+    "mapreduce.task.io.sort.mb=16",
+)
 OF_TASKS: Final = ("automaton", "commons-collections", "joda-time", "pig")
 """Beginnings of the names of the jars that Pig's tasks need."""
 
@@ -44,8 +50,7 @@ class Pig:
                 *map(str, self._cluster.jars),
             ]
         )
-        # Pig runs small jobs in its own process otherwise, and those leave no history.
-        settings = [f"-D{each}" for each in ("pig.auto.local.enabled=false", *properties)]
+        settings = [f"-D{each}" for each in (*_SETTINGS, *properties)]
         given = [part for key, value in (parameters or {}).items() for part in ("-p", f"{key}={value}")]
         done = subprocess.run(
             [
