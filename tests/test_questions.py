@@ -18,6 +18,7 @@ from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import main
 from navlin.cli.invocation import EXITS, Exit
 from navlin.console import PAGES
+from navlin.index.admin.cores import CORES
 from navlin.index.journal.rejects import save_rejects
 from navlin.index.journal.runs import RunRecord, Status, save_run
 from navlin.index.schema.fields import RUNS
@@ -28,8 +29,9 @@ from navlin.model.records import Reject
 from navlin.questions import all_questions
 from navlin.questions.declare.parameters import Parameter, parameters_of
 from navlin.questions.declare.question import ListPage, Question
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
-from tests.support.web import Web
+from tests.support.web import Web, running_web
 
 QUESTIONS = {each.name: each for each in all_questions()}
 Given = Mapping[str, Any]
@@ -116,6 +118,23 @@ def words(question: Question, given: Given) -> list[str]:
             else:
                 typed.append(f"{option}={one}")
     return typed
+
+
+@pytest.fixture(scope="module")
+def web(private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """A `navlin web` on the private Solr, emptied before: some questions go through everything in the index."""
+    with Solr(private_server.start()) as connected:
+        for core in CORES:
+            connected.client(core).delete(q="*:*")
+            connected.commit(core, soft=True)
+    with running_web(private_server.start(), tmp_path_factory.mktemp("web")) as running:
+        yield running
+
+
+@pytest.fixture
+def solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
+    with Solr(private_server.start()) as connected:
+        yield connected
 
 
 @pytest.fixture
