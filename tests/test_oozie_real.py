@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from extractors.oozie import Oozie
+from extractors.rest import Refused
 from extractors.yarn import Yarn
 from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, STAMPS
 from navlin.index.solr.solr import Solr
+from navlin.kerberos.spnego import Spnego
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import path_key
 from navlin.model.source import HDFS, OOZIE, YARN, Estate, Source, normal_authority, source_id
@@ -26,6 +28,7 @@ from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.conftest import fetched_for_services
+from tests.services.kerberos import Kdc
 from tests.services.mapreduce_cluster import MapReduceCluster
 from tests.services.oozie_server import PROXY_USER, RealOozie, put
 
@@ -303,6 +306,31 @@ def test_the_picture_of_an_output_leads_to_its_input(read: Read) -> None:
 
 def test_reading_while_jobs_run_and_again_gives_the_same_as_reading_once(read: Read) -> None:
     assert read.twice.whole() == read.once.whole()
+
+
+def test_an_oozie_that_requires_tickets_is_read_with_a_keytab(
+    cluster: MapReduceCluster, kdc: Kdc, connected: Solr, tmp_path: Path, spark: Callable[[], SparkSession]
+) -> None:
+    login = kdc.login("navlin", kdc.keytab("navlin-on-oozie.keytab", "navlin"))
+    jars = fetched_for_services("oozie")
+    with RealOozie(tmp_path / "oozie", jars, cluster, kerberos=kdc, ticket=Spnego(login)) as kerberized:
+        put(cluster, "/apps/sub/workflow.xml", APPLICATIONS["sub/workflow.xml"].encode())
+        put(cluster, "/data/from/part", b"1\n")
+        job = kerberized.submit(user="navlin", oozie__wf__application__path=f"{cluster.hadoop.url}/apps/sub")
+        kerberized.await_status(job, "SUCCEEDED", "KILLED")
+        source = Source(source_id("kerberized", OOZIE), OOZIE, OOZIE, "kerberized", ())
+        estate = Estate("kerberized", (source,))
+        with pytest.raises(Refused, match="401"):
+            list(Oozie(source, estate, (kerberized.url,)).check())
+        who = {name: getattr(login, name) for name in ("principal", "keytab", "krb5_conf")}
+        extractor = Oozie(source, estate, (kerberized.url,), auth="kerberos", **who)
+        assert list(extractor.check()) == [f"{kerberized.url} answers: Oozie 5.2.1, shows workflows"]
+        pipeline = Pipeline(connected.address, spark, lambda: time.time_ns() // 1_000_000)
+        record = pipeline.run(EXTRACTORS["oozie"], extractor)
+    assert (record.status, record.failures, record.error) == (Status.FINISHED, (), "")
+    filters = [f"sourceId:{source.id}", "type:OPERATION_EXECUTION", "deleted:false"]
+    [run] = connected.cursor(ELEMENTS, "*:*", "*", filters=filters)
+    assert (run["originalName"], run["principal"]) == (job, "navlin")
 
 
 def test_no_password_of_a_job_is_in_the_index(read: Read) -> None:

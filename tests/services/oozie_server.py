@@ -21,7 +21,8 @@ import requests
 
 from navlin.demo.children import end_with_parent
 from navlin.java import QUICK, find_java
-from tests.services.kerberos import free_port
+from navlin.kerberos.spnego import Spnego
+from tests.services.kerberos import REALM, Kdc, free_port
 from tests.services.mapreduce_cluster import MapReduceCluster
 
 OLD: Final = re.compile(
@@ -41,16 +42,26 @@ START_S: Final = 300.0
 
 
 class RealOozie:
-    """An Oozie on ``cluster``, in ``directory``. ``jars`` is the directory of the jar set "oozie". It ends with the
-    block.
+    """An Oozie on ``cluster``, in ``directory``. ``jars`` is the directory of the jar set "oozie". With ``kerberos``, it
+    requires tickets of this KDC, and ``ticket`` is of the user who submits the jobs. It ends with the block.
     """
 
-    def __init__(self, directory: Path, jars: Path, cluster: MapReduceCluster) -> None:
-        self._directory, self._cluster = directory, cluster
+    def __init__(
+        self,
+        directory: Path,
+        jars: Path,
+        cluster: MapReduceCluster,
+        *,
+        kerberos: Kdc | None = None,
+        ticket: Spnego | None = None,
+    ) -> None:
+        self._directory, self._cluster, self._kdc = directory, cluster, kerberos
+        self._session = requests.Session()
+        self._session.auth = ticket
         self._jars = [*_of_web_archive(jars), *sorted(jars.glob("*.jar"))]
         self._jars = [each for each in self._jars if not UNWANTED.match(each.name)]
         self._port = free_port()
-        self.url = f"http://127.0.0.1:{self._port}/oozie"
+        self.url = f"http://localhost:{self._port}/oozie"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -80,7 +91,7 @@ class RealOozie:
             f"{service}.ActionCheckerService.action.check.interval": "15",
             f"{service}.ActionCheckerService.action.check.delay": "20",
             f"{service}.StatusTransitService.statusTransit.interval": "10",
-            "oozie.authentication.type": "simple",
+            **self._authentication(),
         }
         (conf / "oozie-site.xml").write_text(configuration(settings))
         defined = {
@@ -97,6 +108,7 @@ class RealOozie:
             [
                 *(find_java(), *QUICK, "-Xmx512m"),
                 *(f"--add-opens=java.base/java.{each}=ALL-UNNAMED" for each in _OPENED),
+                *((f"-Djava.security.krb5.conf={self._kdc.krb5_conf}",) if self._kdc else ()),
                 *(f"-D{name}={value}" for name, value in defined.items()),
                 *("-cp", class_path, "org.apache.oozie.server.EmbeddedOozieServer"),
             ],
@@ -114,11 +126,21 @@ class RealOozie:
             self._process.wait()
             self._process = None
 
-    def submit(self, **properties: str) -> str:
-        """Start a job of a user, and return its id. In the names of ``properties``, __ replaces a dot."""
+    def _authentication(self) -> dict[str, str]:
+        if self._kdc is None:
+            return {"oozie.authentication.type": "simple"}
+        return {
+            "oozie.authentication.type": "kerberos",
+            "oozie.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
+            "oozie.authentication.kerberos.keytab": str(self._kdc.keytab("oozie.keytab", "HTTP/localhost")),
+            "oozie.authentication.signature.secret": "of the cookies",
+        }
+
+    def submit(self, *, user: str = "alice", **properties: str) -> str:
+        """Start a job of ``user``, and return its id. In the names of ``properties``, __ replaces a dot."""
         manager = self._resource_manager
         known = {
-            "user.name": "alice",
+            "user.name": user,
             "nameNode": self._cluster.hadoop.url,
             "resourceManager": manager,
             "jobTracker": manager,
@@ -126,7 +148,7 @@ class RealOozie:
             "db.password": "hunter2",
         }
         given = {name.replace("__", "."): value for name, value in properties.items()}
-        answer = self._send("POST", "/v1/jobs?action=start", {**known, **given})
+        answer = self._send("POST", "/v1/jobs?action=start", {**known, **given}, user)
         return str(answer.json()["id"])
 
     def run_again(self, job: str, **properties: str) -> None:
@@ -136,7 +158,7 @@ class RealOozie:
         )
 
     def info(self, job: str) -> dict[str, Any]:
-        answer = requests.get(f"{self.url}/v2/job/{job}?show=info&len=100", timeout=60)
+        answer = self._session.get(f"{self.url}/v2/job/{job}?show=info&len=100", timeout=60)
         answer.raise_for_status()
         found: dict[str, Any] = answer.json()
         return found
@@ -155,10 +177,12 @@ class RealOozie:
             return info
         raise TimeoutError(f"{job} is {info['status']} after {timeout_s} s: {info}")
 
-    def _send(self, method: str, path: str, properties: Mapping[str, str]) -> requests.Response:
-        answer = requests.request(
+    def _send(
+        self, method: str, path: str, properties: Mapping[str, str], user: str = "alice"
+    ) -> requests.Response:
+        answer = self._session.request(
             method,
-            f"{self.url}{path}&user.name=alice",
+            f"{self.url}{path}&user.name={user}",
             data=configuration(properties).encode(),
             headers={"Content-Type": "application/xml;charset=UTF-8"},
             timeout=120,
@@ -191,7 +215,7 @@ class RealOozie:
             if self._process.poll() is not None:
                 break
             try:
-                status = requests.get(f"{self.url}/v2/admin/status", timeout=5).json()
+                status = self._session.get(f"{self.url}/v2/admin/status", timeout=5).json()
             except (requests.RequestException, ValueError):
                 time.sleep(0.5)
                 continue
