@@ -17,8 +17,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navlin.access.attempts import FREE, FREE_OF_ADDRESS, FREE_OF_NAME, MOST_WAIT_S, REMEMBERED, Attempts
-from navlin.access.gate import LOOKS_AT_ONCE, Caller, Gate, Later, Refused
-from navlin.access.known_places import KnownPlaces
+from navlin.access.authentication import (
+    LOOKS_AT_ONCE,
+    Authentication,
+    AuthenticationFailed,
+    Caller,
+    DeferredCheck,
+)
+from navlin.access.known_addresses import KnownAddresses
 from navlin.access.proxy import Proxy
 from navlin.access.roles import Role
 from navlin.access.sessions import Sessions
@@ -39,9 +45,9 @@ class Clock:
         return self.now_s
 
 
-def user_of(gate: Gate, *shown: Any) -> User | Refused:
-    found = gate.caller(*shown)
-    settled = found.ask() if isinstance(found, Later) else found
+def user_of(authentication: Authentication, *shown: Any) -> User | AuthenticationFailed:
+    found = authentication.caller(*shown)
+    settled = found.ask() if isinstance(found, DeferredCheck) else found
     return settled.user if isinstance(settled, Caller) else settled
 
 
@@ -61,19 +67,21 @@ def clock() -> Clock:
     return Clock()
 
 
-def gate_of(file: AccessFile, clock: Clock, state: Path, proxy: Proxy | None = None) -> Gate:
+def authentication_of(
+    file: AccessFile, clock: Clock, state: Path, proxy: Proxy | None = None
+) -> Authentication:
     sessions = Sessions(Path("nowhere"), 1, 1, lambda: NOW_MS)
-    return Gate(file, Attempts(clock), lambda: NOW_MS, sessions, KnownPlaces(state), proxy)
+    return Authentication(file, Attempts(clock), lambda: NOW_MS, sessions, KnownAddresses(state), proxy)
 
 
 @pytest.fixture
-def gate(file: AccessFile, clock: Clock, tmp_path: Path) -> Gate:
-    return gate_of(file, clock, tmp_path)
+def authentication(file: AccessFile, clock: Clock, tmp_path: Path) -> Authentication:
+    return authentication_of(file, clock, tmp_path)
 
 
-def test_a_user_is_authenticated_by_name_and_password(gate: Gate) -> None:
+def test_a_user_is_authenticated_by_name_and_password(authentication: Authentication) -> None:
     for _ in range(2):
-        user = user_of(gate, basic("ann", PASSWORD), "127.0.0.1")
+        user = user_of(authentication, basic("ann", PASSWORD), "127.0.0.1")
         assert isinstance(user, User)
         assert (user.name, user.role) == ("ann", Role.ADMINISTRATOR)
 
@@ -99,8 +107,8 @@ def test_a_user_is_authenticated_by_name_and_password(gate: Gate) -> None:
         PASSWORD,
     ],
 )
-def test_invalid_credentials_are_refused(gate: Gate, header: str) -> None:
-    assert isinstance(user_of(gate, header, "127.0.0.1"), Refused)
+def test_invalid_credentials_are_refused(authentication: Authentication, header: str) -> None:
+    assert isinstance(user_of(authentication, header, "127.0.0.1"), AuthenticationFailed)
 
 
 def test_the_access_file_has_no_plain_secrets_and_is_private(file: AccessFile, tmp_path: Path) -> None:
@@ -112,22 +120,24 @@ def test_the_access_file_has_no_plain_secrets_and_is_private(file: AccessFile, t
     assert PASSWORD not in repr(file.read())
 
 
-def test_a_change_takes_effect_at_the_next_request(gate: Gate, file: AccessFile) -> None:
+def test_a_change_takes_effect_at_the_next_request(authentication: Authentication, file: AccessFile) -> None:
     file.add_user("bob", Role.LINEAGE_VIEWER, PASSWORD)
-    bob = user_of(gate, basic("bob", PASSWORD), "")
+    bob = user_of(authentication, basic("bob", PASSWORD), "")
     assert isinstance(bob, User)
     file.set_role("bob", Role.METADATA_ADMINISTRATOR)
-    risen = user_of(gate, basic("bob", PASSWORD), "")
+    risen = user_of(authentication, basic("bob", PASSWORD), "")
     assert isinstance(risen, User)
     assert risen.role is Role.METADATA_ADMINISTRATOR
     file.set_password("bob", PASSWORD + "2")
-    assert isinstance(user_of(gate, basic("bob", PASSWORD), ""), Refused)
-    assert isinstance(user_of(gate, basic("bob", PASSWORD + "2"), ""), User)
+    assert isinstance(user_of(authentication, basic("bob", PASSWORD), ""), AuthenticationFailed)
+    assert isinstance(user_of(authentication, basic("bob", PASSWORD + "2"), ""), User)
     file.remove_user("bob")
-    assert isinstance(user_of(gate, basic("bob", PASSWORD + "2"), ""), Refused)
+    assert isinstance(user_of(authentication, basic("bob", PASSWORD + "2"), ""), AuthenticationFailed)
 
 
-def test_a_token_is_valid_for_its_user_until_it_expires(file: AccessFile, gate: Gate) -> None:
+def test_a_token_is_valid_for_its_user_until_it_expires(
+    file: AccessFile, authentication: Authentication
+) -> None:
     file.add_user("bob", Role.METADATA_ADMINISTRATOR, PASSWORD)
     lasting = file.add_token("bob", "", None, NOW_MS)
     lesser = file.add_token("bob", "", Role.LINEAGE_VIEWER, NOW_MS)
@@ -135,59 +145,65 @@ def test_a_token_is_valid_for_its_user_until_it_expires(file: AccessFile, gate: 
     old = file.add_token("bob", "", None, NOW_MS - 86_400_000, days=1)
     roles = []
     for secret in (lasting, lesser, greater):
-        user = user_of(gate, "Bearer " + secret, "")
+        user = user_of(authentication, "Bearer " + secret, "")
         assert isinstance(user, User)
         roles.append(user.role)
     assert roles == [Role.METADATA_ADMINISTRATOR, Role.LINEAGE_VIEWER, Role.METADATA_ADMINISTRATOR]
-    assert isinstance(user_of(gate, "Bearer " + old, ""), Refused)
+    assert isinstance(user_of(authentication, "Bearer " + old, ""), AuthenticationFailed)
 
     file.set_role("bob", Role.LINEAGE_VIEWER)
-    user = user_of(gate, "Bearer " + lasting, "")
+    user = user_of(authentication, "Bearer " + lasting, "")
     assert isinstance(user, User)
     assert user.role is Role.LINEAGE_VIEWER, "a token never may more than its user"
 
     (first, *_) = file.read().tokens
     file.revoke_token(first)
-    assert isinstance(user_of(gate, "Bearer " + lasting, ""), Refused)
+    assert isinstance(user_of(authentication, "Bearer " + lasting, ""), AuthenticationFailed)
     file.remove_user("bob")
-    assert isinstance(user_of(gate, "Bearer " + lesser, ""), Refused)
+    assert isinstance(user_of(authentication, "Bearer " + lesser, ""), AuthenticationFailed)
     assert file.read().tokens == {}
 
 
-def test_guessing_is_throttled_and_passwords_are_not_checked_meanwhile(gate: Gate, clock: Clock) -> None:
+def test_guessing_is_throttled_and_passwords_are_not_checked_meanwhile(
+    authentication: Authentication, clock: Clock
+) -> None:
     for _ in range(FREE + 1):
-        assert isinstance(user_of(gate, basic("ann", "wrong"), "10.0.0.1"), Refused)
-    found = user_of(gate, basic("ann", PASSWORD), "10.0.0.1")
-    assert isinstance(found, Refused)
+        assert isinstance(user_of(authentication, basic("ann", "wrong"), "10.0.0.1"), AuthenticationFailed)
+    found = user_of(authentication, basic("ann", PASSWORD), "10.0.0.1")
+    assert isinstance(found, AuthenticationFailed)
     assert found.wait_s > 0
-    assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.2"), User), (
+    assert isinstance(user_of(authentication, basic("ann", PASSWORD), "10.0.0.2"), User), (
         "from elsewhere ann is not locked out"
     )
     clock.now_s += found.wait_s
-    assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
+    assert isinstance(user_of(authentication, basic("ann", PASSWORD), "10.0.0.1"), User)
 
 
-def test_concurrent_guesses_do_not_bypass_the_throttle(gate: Gate) -> None:
+def test_concurrent_guesses_do_not_bypass_the_throttle(authentication: Authentication) -> None:
     with ThreadPoolExecutor(40) as strangers:
         found = list(
-            strangers.map(lambda each: user_of(gate, basic("ann", f"guess {each}"), "10.0.0.1"), range(40))
+            strangers.map(
+                lambda each: user_of(authentication, basic("ann", f"guess {each}"), "10.0.0.1"), range(40)
+            )
         )
-    looked_at = [each for each in found if isinstance(each, Refused) and not each.wait_s]
+    looked_at = [each for each in found if isinstance(each, AuthenticationFailed) and not each.wait_s]
     assert len(looked_at) <= FREE + 1 + LOOKS_AT_ONCE
 
 
 def test_guesses_for_one_name_are_throttled_across_addresses(
-    gate: Gate, clock: Clock, tmp_path: Path
+    authentication: Authentication, clock: Clock, tmp_path: Path
 ) -> None:
-    assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
-    found = [user_of(gate, basic("ann", f"guess {each}"), f"10.0.1.{each}") for each in range(60)]
-    assert sum(isinstance(each, Refused) and not each.wait_s for each in found) == FREE_OF_NAME + 1
+    assert isinstance(user_of(authentication, basic("ann", PASSWORD), "10.0.0.1"), User)
+    found = [user_of(authentication, basic("ann", f"guess {each}"), f"10.0.1.{each}") for each in range(60)]
+    assert (
+        sum(isinstance(each, AuthenticationFailed) and not each.wait_s for each in found) == FREE_OF_NAME + 1
+    )
 
-    restarted = gate_of(AccessFile(tmp_path), clock, tmp_path)
+    restarted = authentication_of(AccessFile(tmp_path), clock, tmp_path)
     for each in range(60):
         user_of(restarted, basic("ann", f"guess {each}"), f"10.0.1.{each}")
     elsewhere = user_of(restarted, basic("ann", PASSWORD), "10.0.0.2")
-    assert isinstance(elsewhere, Refused)
+    assert isinstance(elsewhere, AuthenticationFailed)
     assert elsewhere.wait_s > 0
     assert isinstance(user_of(restarted, basic("ann", PASSWORD), "10.0.0.1"), User), "ann is known there"
     clock.now_s += elsewhere.wait_s
@@ -196,21 +212,24 @@ def test_guesses_for_one_name_are_throttled_across_addresses(
 
 @pytest.mark.parametrize("network", ["10.0.0.1", "2001:db8:0:1::{:x}"])
 def test_guesses_of_invented_names_are_throttled_per_address(
-    gate: Gate, file: AccessFile, network: str
+    authentication: Authentication, file: AccessFile, network: str
 ) -> None:
     file.add_user("bob", Role.LINEAGE_VIEWER, PASSWORD)
-    assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
-    found = [user_of(gate, basic(f"n{each}", "guess"), network.format(each)) for each in range(60)]
-    assert sum(isinstance(each, Refused) and not each.wait_s for each in found) == FREE_OF_ADDRESS + 1
+    assert isinstance(user_of(authentication, basic("bob", PASSWORD), network.format(0)), User)
+    found = [user_of(authentication, basic(f"n{each}", "guess"), network.format(each)) for each in range(60)]
+    assert (
+        sum(isinstance(each, AuthenticationFailed) and not each.wait_s for each in found)
+        == FREE_OF_ADDRESS + 1
+    )
     file.set_role("bob", Role.METADATA_ADMINISTRATOR)  # Discards the remembered passwords
-    assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
-    newcomer = user_of(gate, basic("ann", PASSWORD), network.format(0))
-    assert isinstance(newcomer, Refused)
+    assert isinstance(user_of(authentication, basic("bob", PASSWORD), network.format(0)), User)
+    newcomer = user_of(authentication, basic("ann", PASSWORD), network.format(0))
+    assert isinstance(newcomer, AuthenticationFailed)
     assert newcomer.wait_s > 0
 
 
 def test_addresses_not_used_for_long_are_forgotten(tmp_path: Path) -> None:
-    places = KnownPlaces(tmp_path)
+    places = KnownAddresses(tmp_path)
     places.note("ann", "10.0.0.1")
     places.note("ann", "10.0.0.2")
     assert places.known("ANN", "10.0.0.1")
@@ -246,12 +265,14 @@ def test_guesses_of_other_names_do_not_clear_a_names_wait(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("name", "password"), [("ann", "x" * 1_025), ("ann", ""), ("a" * 200, "guess"), ("no name", "guess")]
 )
-def test_an_impossible_name_or_password_is_not_a_guess(gate: Gate, name: str, password: str) -> None:
+def test_an_impossible_name_or_password_is_not_a_guess(
+    authentication: Authentication, name: str, password: str
+) -> None:
     for _ in range(FREE + 3):
-        refused = user_of(gate, basic(name, password), "10.0.0.1")
-        assert isinstance(refused, Refused)
+        refused = user_of(authentication, basic(name, password), "10.0.0.1")
+        assert isinstance(refused, AuthenticationFailed)
         assert refused.wait_s == 0
-    assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
+    assert isinstance(user_of(authentication, basic("ann", PASSWORD), "10.0.0.1"), User)
 
 
 def test_attempts_take_bounded_memory(clock: Clock) -> None:
@@ -289,14 +310,16 @@ def test_only_a_trusted_proxy_may_name_the_user(
     who: str,
 ) -> None:
     proxy = Proxy(frozenset({"10.0.0.5"}), "X-Forwarded-User", role)
-    found = user_of(gate_of(file, clock, tmp_path, proxy), "", address, named)
+    found = user_of(authentication_of(file, clock, tmp_path, proxy), "", address, named)
 
     assert (found.name if isinstance(found, User) else "") == who
     if isinstance(found, User):
         assert found.role is (Role.ADMINISTRATOR if who == "ann" else role)
 
 
-def test_few_passwords_are_checked_at_once(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_passwords_are_checked_at_once(
+    authentication: Authentication, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hashed, begun, most = hashlib.scrypt, [0], [0]
     lock = threading.Lock()
 
@@ -312,7 +335,7 @@ def test_few_passwords_are_checked_at_once(gate: Gate, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(hashlib, "scrypt", counted)
     strangers = [
-        threading.Thread(target=user_of, args=(gate, basic(f"stranger-{each}", "x"), "10.0.0.1"))
+        threading.Thread(target=user_of, args=(authentication, basic(f"stranger-{each}", "x"), "10.0.0.1"))
         for each in range(8)
     ]
     for each in strangers:
@@ -336,8 +359,8 @@ def test_the_first_start_creates_an_administrator_with_a_password_file(tmp_path:
     made = AccessFile(tmp_path).make_first_user()
     assert made is not None
     assert made.stat().st_mode & 0o777 == 0o600
-    gate = gate_of(AccessFile(tmp_path), Clock(), tmp_path)
-    user = user_of(gate, basic("admin", made.read_text().strip()), "")
+    authentication = authentication_of(AccessFile(tmp_path), Clock(), tmp_path)
+    user = user_of(authentication, basic("admin", made.read_text().strip()), "")
     assert isinstance(user, User)
     assert user.role is Role.ADMINISTRATOR
     assert AccessFile(tmp_path).make_first_user() is None

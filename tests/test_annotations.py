@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from navlin.cli.invocation import Exit
 from navlin.edit.annotation_files import Format, read_annotations, write_annotations
 from navlin.edit.annotations import Annotation
-from navlin.index.schema.fields import ELEMENTS, SOURCE_WORDS
+from navlin.index.schema.fields import ELEMENTS, SOURCE_ANNOTATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.redaction import MASK
 from navlin.model.spreadsheet import active, passive
@@ -125,7 +125,13 @@ def test_only_matches_of_the_query_are_exported(navlin: Navlin, world: World, tm
 def test_metadata_from_a_source_is_not_exported_and_user_metadata_overrides_it(
     navlin: Navlin, world: World, tmp_path: Path
 ) -> None:
-    write(world, "shop.raw", description="from a sidecar", tags=["mine"], **{SOURCE_WORDS: ["description"]})
+    write(
+        world,
+        "shop.raw",
+        description="from a sidecar",
+        tags=["mine"],
+        **{SOURCE_ANNOTATIONS: ["description"]},
+    )
     file = tmp_path / "words.jsonl"
     navlin("annotations", "export", str(file), "--query", "originalName:raw")
     [line] = map(json.loads, file.read_text().splitlines())
@@ -135,7 +141,7 @@ def test_metadata_from_a_source_is_not_exported_and_user_metadata_overrides_it(
     file.write_text(json.dumps(line))
     assert navlin("annotations", "import", str(file)).exit_code == Exit.OK
     assert stored(world, "shop.raw")["description"] == "by a person"
-    assert SOURCE_WORDS not in stored(world, "shop.raw")
+    assert SOURCE_ANNOTATIONS not in stored(world, "shop.raw")
 
 
 def test_user_metadata_is_kept_when_the_table_is_read_again(world: World) -> None:

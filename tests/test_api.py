@@ -23,15 +23,15 @@ import requests
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from navlin.access.gate import Caller
+from navlin.access.authentication import Caller
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile, User
 from navlin.api import navigator
-from navlin.api.answers import Problem
-from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
+from navlin.api.answers import HttpError
+from navlin.api.application import SECURITY_HEADERS, answered, closing_after
 from navlin.api.bodies import SMALL_BYTES, Bodies
 from navlin.api.callers import CSRF_HEADER, OPEN
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.limits import AT_ONCE, IN_ALL, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.walking import WALKS_IN_ALL
@@ -282,7 +282,7 @@ def test_a_cross_origin_request_is_refused(web: Web, origin: str) -> None:
 def test_a_users_concurrent_queries_are_limited() -> None:
     questions = Questions(most=2)
     with questions.of("ann"), questions.of("ann"):
-        with pytest.raises(Problem) as raised, questions.of("ann"):
+        with pytest.raises(HttpError) as raised, questions.of("ann"):
             pass
         assert raised.value.status == 429
         with questions.of("bob"):
@@ -323,7 +323,7 @@ def asked_by(number: int) -> Request:
 def test_concurrent_queries_of_all_users_are_limited() -> None:
     at_once = AtOnce()
 
-    def slow(_asked: Asked) -> dict[str, int]:
+    def slow(_asked: ApiRequest) -> dict[str, int]:
         with at_once:
             assert at_once.together.wait(60)
             time.sleep(0.05)
@@ -345,7 +345,7 @@ def test_concurrent_queries_of_all_users_are_limited() -> None:
 def test_a_search_does_not_wait_for_graph_walks() -> None:
     over, walking = threading.Event(), threading.Semaphore(0)
 
-    def walk(_asked: Asked) -> dict[str, int]:
+    def walk(_asked: ApiRequest) -> dict[str, int]:
         walking.release()
         assert over.wait(120)
         return {}
@@ -378,7 +378,7 @@ def test_a_search_does_not_wait_for_graph_walks() -> None:
 def test_a_streamed_walk_counts_as_a_walk_until_its_end() -> None:
     at_once = AtOnce()
 
-    def walk(_asked: Asked) -> Iterator[bytes]:
+    def walk(_asked: ApiRequest) -> Iterator[bytes]:
         yield b"head"
         for number in range(3):
             with at_once:
@@ -419,9 +419,9 @@ def test_an_abandoned_answer_no_longer_counts(taken: int) -> None:
     questions = Questions(most=1)
     with ExitStack() as held:
         held.enter_context(questions.of("ann"))
-        pieces = held_until_read(iter([b"a", b"b", b"c"]), held.pop_all())
+        pieces = closing_after(iter([b"a", b"b", b"c"]), held.pop_all())
     assert b"".join(islice(pieces, taken)) == b"abc"[:taken]
-    with pytest.raises(Problem), questions.of("ann"):
+    with pytest.raises(HttpError), questions.of("ann"):
         pass
 
     del pieces

@@ -30,7 +30,7 @@ from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import Pipeline
 from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from tests.services.hive import run_hive
 from tests.services.metastore import Metastore
 from tests.services.spark_application import SparkApplications
@@ -149,7 +149,7 @@ def test_the_chain_is_the_same_in_every_order_of_reading(
     report = table_key(hive, "chain", "report")
 
     def ask(start: str, **options: bool) -> Lineage:
-        return lineage(solr, start, Options(**options))  # type: ignore[arg-type] # options by name
+        return lineage(solr, start, WalkOptions(**options))  # type: ignore[arg-type] # options by name
 
     assert arrows(ask(report.identity, columns=True), "FIELD") == DATA
     steered = ask(report.identity, columns=True, control_flow=True)

@@ -12,7 +12,7 @@ import pytest
 
 from navlin.index.journal.runs import Status, last_run
 from navlin.model.plan import SourceTime
-from navlin.pipeline.clock_doubt import TOLERANCE_MS, clock_doubt
+from navlin.pipeline.clock_suspicion import TOLERANCE_MS, clock_suspicion
 from navlin.pipeline.wall_clock import WallClock, kernel_is_synchronized
 from navlin.service.daemon.schedule import Schedule
 from tests.support.pipeline_estate import SmallEstate
@@ -55,7 +55,7 @@ def newest_event(off_ms: int) -> SourceTime:
 def test_a_clock_is_doubted_if_another_contradicts_it(
     source_time: SourceTime | None, jump_ms: int, doubted: str
 ) -> None:
-    doubt = clock_doubt(NOW_MS, source_time, jump_ms)
+    doubt = clock_suspicion(NOW_MS, source_time, jump_ms)
     assert doubted in doubt
     assert bool(doubted) == bool(doubt)
 

@@ -16,7 +16,7 @@ from navlin.console import PAGES
 from navlin.console.hue import hue_address
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.journal.purges import UnfinishedPurge, remember_unfinished
-from navlin.index.journal.requests import Job, State, leave_request, requests_for, save_request
+from navlin.index.journal.requests import Job, RequestState, leave_request, requests_for, save_request
 from navlin.index.journal.runs import Status, last_run
 from navlin.index.schema.fields import RUNS
 from navlin.service.jobs import run_as_json
@@ -185,7 +185,9 @@ def test_a_job_is_shown_with_its_result(console: ConsoleEstate, chief: Browser) 
         left = leave_request(console.solr, job, {"source": console.held}, "chief", 1_795_000_000_000)
         waiting = page(chief, "/request", id=left.id)
         assert waiting.of("meta", **{"http-equiv": "refresh"})
-        save_request(console.solr, replace(left, state=State.DONE, answer=answer, ended_ms=1_795_000_001_000))
+        save_request(
+            console.solr, replace(left, state=RequestState.DONE, answer=answer, ended_ms=1_795_000_001_000)
+        )
         shown[job] = page(chief, "/request", id=left.id)
         assert not shown[job].of("meta", **{"http-equiv": "refresh"})
     assert "1,204 of 1,300" in shown[Job.EXTRACT].by_id["report"]

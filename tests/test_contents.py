@@ -15,10 +15,10 @@ from navlin.index.schema.fields import ELEMENTS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.usage.contents import Content, contents_at
-from navlin.index.usage.readers import Place
+from navlin.index.usage.readers import LocationPath
 from navlin.index.write.documents import entity_envelope
 from navlin.index.write.graph_changes import GraphChanges
-from navlin.index.write.renames import read_moved
+from navlin.index.write.renames import read_renames
 from navlin.index.write.rewriting import flag_deleted, rewrite
 from navlin.index.write.writing import Outcome, outcome_of, write
 from navlin.model.keys import path_key
@@ -40,7 +40,7 @@ class Directory:
         self.solr, self.now_ms = solr, 1_000_000
         source = Source(source_id("contents", name), HDFS, name, "contents")
         self.key = path_key(source, "/kept")
-        self.place = Place(source.id, "/kept")
+        self.place = LocationPath(source.id, "/kept")
 
     def read(self, **attributes: Any) -> Outcome:
         self.now_ms += 1_000
@@ -105,8 +105,8 @@ def test_content_sums_and_the_last_read_move_with_a_rename(
     directory.read(**IMAGE)
     changes, identity = GraphChanges(directory.solr), directory.key.identity
     changes.change_entities([identity], lambda each: each.with_last_read(LastRead(5_000, "bob", 6_000)))
-    moved = read_moved(directory.solr, directory.place.source_id, "run", [("/kept", "/new")])
-    taken = StoredEntity.of({"identity": "new", **moved.words["/new"]})
+    moved = read_renames(directory.solr, directory.place.source_id, "run", [("/kept", "/new")])
+    taken = StoredEntity.of({"identity": "new", **moved.values["/new"]})
     assert taken.last_read == LastRead(5_000, "bob", 6_000)
     assert taken.document["contentSize"] == 30
     (before,) = directory.solr.get(ELEMENTS, [identity])

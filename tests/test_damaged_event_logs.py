@@ -18,7 +18,7 @@ import zstandard
 from pyspark.sql import SparkSession
 
 from extractors.spark import SparkEvents, lines
-from extractors.spark.forms import Part
+from extractors.spark.forms import LogPart
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.solr.solr import Solr
@@ -95,7 +95,7 @@ def test_repeated_newlines_are_one_empty_line(logs: Spark) -> None:
     assert logs.bad.stat().st_size < 500
     reading = lines.LogLines(
         logs.extractor.place,
-        (Part("local-2", str(logs.bad), logs.bad.stat().st_size),),
+        (LogPart("local-2", str(logs.bad), logs.bad.stat().st_size),),
         None,
         last_line=True,
         max_line_bytes=1 << 20,

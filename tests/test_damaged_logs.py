@@ -22,8 +22,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage import held_files, planned_files
-from extractors.lineage.held_files import HeldFiles
+from extractors.lineage import kept_open_files, planned_files
+from extractors.lineage.kept_open_files import KeptOpenFiles
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.solr.solr import Solr
@@ -108,7 +108,7 @@ def impala(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Imp
 
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a restart of navlin, after which no file descriptors are held."""
-    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": HeldFiles()})
+    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"kept_open": KeptOpenFiles()})
 
 
 # -- Files moved between two polls --------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ def test_a_file_still_written_after_being_moved_away_is_followed(impala: Impala)
 
 
 def test_a_fully_read_moved_file_is_released(impala: Impala, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = HeldFiles()
-    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": held})
+    held = KeptOpenFiles()
+    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"kept_open": held})
     impala.writes("a")
     impala.run()
     impala.log.unlink()
@@ -261,16 +261,16 @@ def descriptors_below(directory: Path) -> list[str]:
 def test_descriptors_are_bounded_and_every_source_has_its_share(
     tmp_path: Path, sources: int, each: int
 ) -> None:
-    held = HeldFiles()
+    held = KeptOpenFiles()
     paths = {}
-    for number in range(2 * held_files.MOST_OF_A_SOURCE):
+    for number in range(2 * kept_open_files.MOST_OF_A_SOURCE):
         path = tmp_path / str(number)
         path.write_text("line\n")
         os.utime(path, (number, number))
         paths[str(number)] = str(path), path.stat()
     for _ in range(2):
         for source in range(sources):
-            held.hold(source, paths)
+            held.keep_open(source, paths)
     # Count only descriptors below this directory: those of earlier tests may be closed at any time by garbage
     # collection.
     assert len(descriptors_below(tmp_path)) == sources * each
@@ -280,44 +280,44 @@ def test_descriptors_are_bounded_and_every_source_has_its_share(
 
 
 def test_unused_descriptors_are_available_to_other_sources(tmp_path: Path) -> None:
-    held = HeldFiles()
+    held = KeptOpenFiles()
     paths = {}
-    for number in range(held_files.MOST_OF_A_SOURCE):
+    for number in range(kept_open_files.MOST_OF_A_SOURCE):
         path = tmp_path / str(number)
         path.write_text("line\n")
         paths[str(number)] = str(path), path.stat()
-    for source in range(held_files.MOST_IN_ALL - len(paths)):
-        held.hold(source, {"0": paths["0"]})
-    held.hold("busy", paths)
+    for source in range(kept_open_files.MOST_IN_ALL - len(paths)):
+        held.keep_open(source, {"0": paths["0"]})
+    held.keep_open("busy", paths)
     assert {found.key for found in held.missing("busy", set())} == paths.keys()
     assert len(list(held.missing(0, set()))) == 1
-    held.hold("one more", {"0": paths["0"]})
+    held.keep_open("one more", {"0": paths["0"]})
     assert len(list(held.missing("busy", set()))) == len(paths) - 1
 
 
 def test_moved_files_leave_a_descriptor_for_the_newest(tmp_path: Path) -> None:
-    held = HeldFiles()
+    held = KeptOpenFiles()
     paths = {}
-    for number in range(held_files.MOST_OF_A_SOURCE + 1):
+    for number in range(kept_open_files.MOST_OF_A_SOURCE + 1):
         path = tmp_path / str(number)
         path.write_text("line\n")
         os.utime(path, (number, number))
         paths[f"{number:02}"] = str(path), path.stat()
     *before, newest = paths
     moved = before[-10:]
-    held.hold("logs", {key: paths[key] for key in before})
-    held.hold("logs", {key: paths[key] for key in (*before[:-10], newest)})
+    held.keep_open("logs", {key: paths[key] for key in before})
+    held.keep_open("logs", {key: paths[key] for key in (*before[:-10], newest)})
     assert {found.key for found in held.missing("logs", set())} == {*before[1:-10], *moved, newest}
 
 
 def test_descriptors_of_an_abandoned_source_are_released(tmp_path: Path) -> None:
     now_s = [0.0]
-    held = HeldFiles(lambda: now_s[0])
+    held = KeptOpenFiles(lambda: now_s[0])
     path = tmp_path / "log"
     path.write_text("line\n")
-    held.hold("before", {"log": (str(path), path.stat())})
-    now_s[0] = held_files.FORGOTTEN_S + 1
-    held.hold("now", {"log": (str(path), path.stat())})
+    held.keep_open("before", {"log": (str(path), path.stat())})
+    now_s[0] = kept_open_files.FORGOTTEN_S + 1
+    held.keep_open("now", {"log": (str(path), path.stat())})
     assert not list(held.missing("before", set()))
     assert list(held.missing("now", set()))
 

@@ -9,13 +9,21 @@ from uuid import uuid4
 
 import pytest
 
+from navlin.edit.annotation_changes import (
+    AnnotationChanges,
+    Properties,
+    Tags,
+    edit_annotations,
+    properties,
+    tags,
+    texts,
+)
 from navlin.edit.models import properties_of, register
 from navlin.edit.plugin import write_objects
 from navlin.edit.values import BadValue, checked
-from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
 from navlin.index.journal.edits import Edit, edits_of
 from navlin.index.people.editing import Author
-from navlin.index.schema.fields import EDITS, ELEMENTS, SOURCE_WORDS
+from navlin.index.schema.fields import EDITS, ELEMENTS, SOURCE_ANNOTATIONS
 from navlin.index.solr.solr import Solr, SolrError
 from navlin.model.identity import run_id
 from navlin.model.keys import Key
@@ -40,9 +48,9 @@ def world(solr: Solr) -> World:
     return world
 
 
-def edited(solr: Solr, key: Key, words: Words, author: Author = ANN) -> list[Edit]:
+def edited(solr: Solr, key: Key, words: AnnotationChanges, author: Author = ANN) -> list[Edit]:
     """Edit one entity and return the changes reported, after checking that the history contains them."""
-    done = [edit for each in edit_words(solr, {key.identity: words}, author) for edit in each.edits]
+    done = [edit for each in edit_annotations(solr, {key.identity: words}, author) for edit in each.edits]
     for edit in done:
         newest, _ = edits_of(solr, key.identity, 1)
         assert newest == [edit]
@@ -57,40 +65,52 @@ def fields(world: World, key: Key) -> dict[str, Any]:
 
 # -- Effects of an edit ------------------------------------------------------------------------------------------------
 
-CHANGES: dict[str, tuple[dict[str, Any], Words, dict[str, Any]]] = {
+CHANGES: dict[str, tuple[dict[str, Any], AnnotationChanges, dict[str, Any]]] = {
     "a name and a description": (
         {},
-        Words(texts({"name": "Orders", "description": "all"})),
+        AnnotationChanges(texts({"name": "Orders", "description": "all"})),
         {"name": "Orders", "description": "all"},
     ),
-    "a name erased": ({"name": "Orders"}, Words(texts({"name": None})), {"name": None}),
-    "an empty name erases": ({"name": "Orders"}, Words(texts({"name": ""})), {"name": None}),
-    "what is so already": ({"name": "Orders"}, Words(texts({"name": "Orders"})), {}),
-    "nothing erased": ({}, Words(texts({"name": None})), {}),
-    "tags added": ({"tags": ["a"]}, Words(tags=Tags(add=("b", "a"))), {"tags": ["a", "b"]}),
-    "a tag removed": ({"tags": ["a", "b"]}, Words(tags=Tags(remove=("a", "x"))), {"tags": ["b"]}),
-    "the last tag removed": ({"tags": ["a"]}, Words(tags=Tags(remove=("a",))), {"tags": None}),
-    "tags replaced": ({"tags": ["a"]}, Words(tags=Tags(only=("b",))), {"tags": ["b"]}),
-    "tags replaced by none": ({"tags": ["a"]}, Words(tags=Tags(only=())), {"tags": None}),
-    "the same tags in another order": ({"tags": ["a", "b"]}, Words(tags=Tags(only=("b", "a"))), {}),
+    "a name erased": ({"name": "Orders"}, AnnotationChanges(texts({"name": None})), {"name": None}),
+    "an empty name erases": ({"name": "Orders"}, AnnotationChanges(texts({"name": ""})), {"name": None}),
+    "what is so already": ({"name": "Orders"}, AnnotationChanges(texts({"name": "Orders"})), {}),
+    "nothing erased": ({}, AnnotationChanges(texts({"name": None})), {}),
+    "tags added": ({"tags": ["a"]}, AnnotationChanges(tags=Tags(add=("b", "a"))), {"tags": ["a", "b"]}),
+    "a tag removed": ({"tags": ["a", "b"]}, AnnotationChanges(tags=Tags(remove=("a", "x"))), {"tags": ["b"]}),
+    "the last tag removed": ({"tags": ["a"]}, AnnotationChanges(tags=Tags(remove=("a",))), {"tags": None}),
+    "tags replaced": ({"tags": ["a"]}, AnnotationChanges(tags=Tags(only=("b",))), {"tags": ["b"]}),
+    "tags replaced by none": ({"tags": ["a"]}, AnnotationChanges(tags=Tags(only=())), {"tags": None}),
+    "the same tags in another order": (
+        {"tags": ["a", "b"]},
+        AnnotationChanges(tags=Tags(only=("b", "a"))),
+        {},
+    ),
     "tags set, added and removed": (
         {"tags": ["z"]},
-        Words(tags=Tags(("a", "b"), ("c",), ("a",))),
+        AnnotationChanges(tags=Tags(("a", "b"), ("c",), ("a",))),
         {"tags": ["b", "c"]},
     ),
     "a property added": (
         {"up_k": "v"},
-        Words(properties=Properties(add={"l": "w"})),
+        AnnotationChanges(properties=Properties(add={"l": "w"})),
         {"up_l": "w"},
     ),
-    "a property removed": ({"up_k": "v"}, Words(properties=Properties(remove=("k",))), {"up_k": None}),
+    "a property removed": (
+        {"up_k": "v"},
+        AnnotationChanges(properties=Properties(remove=("k",))),
+        {"up_k": None},
+    ),
     "properties replaced": (
         {"up_k": "v", "up_l": "w"},
-        Words(properties=Properties(only={"l": "x"})),
+        AnnotationChanges(properties=Properties(only={"l": "x"})),
         {"up_k": None, "up_l": "x"},
     ),
-    "a managed property": ({}, Words(managed={"cpl_ns.n": [7]}), {"cpl_ns.n": [7]}),
-    "a managed property erased": ({"cp_ns.k": ["a"]}, Words(managed={"cp_ns.k": None}), {"cp_ns.k": None}),
+    "a managed property": ({}, AnnotationChanges(managed={"cpl_ns.n": [7]}), {"cpl_ns.n": [7]}),
+    "a managed property erased": (
+        {"cp_ns.k": ["a"]},
+        AnnotationChanges(managed={"cp_ns.k": None}),
+        {"cp_ns.k": None},
+    ),
 }
 """name → (edited fields before, requested words, fields that change)"""
 
@@ -140,7 +160,7 @@ def test_an_invalid_value_is_refused_with_a_message(make: Callable[[], Any]) -> 
 def test_texts_up_to_navigators_limits_are_kept(world: World) -> None:
     key = world.table("shop.orders")
     long = {"name": "n" * 500, "description": "word " * 20_000}
-    edited(world.solr, key, Words(texts(long)))
+    edited(world.solr, key, AnnotationChanges(texts(long)))
     assert {name: fields(world, key)[name] for name in long} == long
 
 
@@ -165,21 +185,29 @@ def test_property_values_become_texts_and_secrets_are_masked() -> None:
 
 def test_metadata_from_a_source_stays_its_own_until_a_user_changes_it(world: World) -> None:
     key = world.table("shop.orders")
-    source = {"description": "sidecar", "tags": ["raw"], SOURCE_WORDS: ["description", "tags"]}
+    source = {"description": "sidecar", "tags": ["raw"], SOURCE_ANNOTATIONS: ["description", "tags"]}
     world.solr.add(ELEMENTS, [{**fields(world, key), **source}])
 
     # A client sends all fields back, although it changed none.
-    assert edited(world.solr, key, Words(texts({"description": "sidecar"}), Tags(only=("raw",)))) == []
-    assert fields(world, key)[SOURCE_WORDS] == ["description", "tags"]
+    assert (
+        edited(world.solr, key, AnnotationChanges(texts({"description": "sidecar"}), Tags(only=("raw",))))
+        == []
+    )
+    assert fields(world, key)[SOURCE_ANNOTATIONS] == ["description", "tags"]
 
-    edited(world.solr, key, Words(texts({"description": "by a person"})))
-    assert fields(world, key)[SOURCE_WORDS] == ["tags"]
+    edited(world.solr, key, AnnotationChanges(texts({"description": "by a person"})))
+    assert fields(world, key)[SOURCE_ANNOTATIONS] == ["tags"]
 
 
 def test_an_edit_is_searchable_at_once_and_the_history_is_newest_first(world: World) -> None:
     key, word = world.table("shop.orders"), f"w{uuid4().hex}"
     for number, who in enumerate(("ann", "bob", "carl")):
-        edited(world.solr, key, Words(texts({"description": f"{word} {who}"})), Author(who, number + 1))
+        edited(
+            world.solr,
+            key,
+            AnnotationChanges(texts({"description": f"{word} {who}"})),
+            Author(who, number + 1),
+        )
         assert world.solr.count(ELEMENTS, f"description:{word}") == 1
     found, count = edits_of(world.solr, key.identity, 2)
     assert ([edit.who for edit in found], count) == (["carl", "bob"], 3)
@@ -188,10 +216,10 @@ def test_an_edit_is_searchable_at_once_and_the_history_is_newest_first(world: Wo
 
 
 def test_unknown_entities_are_reported_and_a_dry_run_writes_nothing(world: World) -> None:
-    key, words = world.table("shop.orders"), Words(texts({"name": "x"}))
+    key, words = world.table("shop.orders"), AnnotationChanges(texts({"name": "x"}))
     versions, noted = world.versions(), world.solr.count(EDITS)
 
-    (tried,) = edit_words(world.solr, {key.identity: words, "nobody": words}, ANN, dry_run=True)
+    (tried,) = edit_annotations(world.solr, {key.identity: words, "nobody": words}, ANN, dry_run=True)
 
     assert [edit.entity for edit in tried.edits] == [key.identity]
     assert tried.unknown == ("nobody",)
@@ -202,8 +230,8 @@ def test_unknown_entities_are_reported_and_a_dry_run_writes_nothing(world: World
 def test_many_entities_are_edited_at_once(world: World) -> None:
     tables = [world.table(f"many.t{number}") for number in range(1_200)]
     world.put(world.hive, *map(world.entity, tables))
-    asked = {key.identity: Words(tags=Tags(add=("bulk",))) for key in tables}
-    steps = [len(each.edits) for each in edit_words(world.solr, asked, ANN)]
+    asked = {key.identity: AnnotationChanges(tags=Tags(add=("bulk",))) for key in tables}
+    steps = [len(each.edits) for each in edit_annotations(world.solr, asked, ANN)]
     assert steps == [1_000, 200]
     assert world.solr.count(ELEMENTS, "tags:bulk", f"sourceId:{world.hive.id}") == 1_200
 
@@ -228,7 +256,7 @@ def test_an_edit_carries_the_iteration_queried_by_clients(
     key = world.table("shop.orders")
     iteration(world, come_to)
     world.solr.add(ELEMENTS, [{**fields(world, key), "extractorRunId": run_id(world.hive.id, there)}])
-    edited(world.solr, key, Words(texts({"name": "x"})))
+    edited(world.solr, key, AnnotationChanges(texts({"name": "x"})))
     assert fields(world, key)["extractorRunId"] == run_id(world.hive.id, expected)
 
 
@@ -237,7 +265,7 @@ def test_an_edit_of_an_entity_stamped_by_a_purge_gets_its_sources_iteration(worl
     iteration(world, 3)
     for stamp in ("purge##99", "no stamp"):
         world.solr.add(ELEMENTS, [{**fields(world, key), "extractorRunId": stamp}])
-        edited(world.solr, key, Words(texts({"name": stamp})))
+        edited(world.solr, key, AnnotationChanges(texts({"name": stamp})))
         assert fields(world, key)["extractorRunId"] == run_id(world.hive.id, 3)
 
 
@@ -251,7 +279,7 @@ def test_an_edit_follows_a_run_that_ends_while_it_is_written(world: World) -> No
         return True
 
     with SolrProxy(world.solr.address, passes) as proxy, Solr(proxy.address) as between:
-        list(edit_words(between, {key.identity: Words(texts({"name": "x"}))}, ANN))
+        list(edit_annotations(between, {key.identity: AnnotationChanges(texts({"name": "x"}))}, ANN))
     assert fields(world, key)["extractorRunId"] == run_id(world.hive.id, 4)
 
 
@@ -265,13 +293,18 @@ def test_two_concurrent_edits_lose_nothing(world: World) -> None:
     def passes(call: Call) -> bool:
         if call.core == ELEMENTS and call.documents and not call.answered and not done:
             done.append(
-                edited(world.solr, key, Words(tags=Tags(add=("b",)), texts=texts({"name": "Bob's"})), bob)
+                edited(
+                    world.solr,
+                    key,
+                    AnnotationChanges(tags=Tags(add=("b",)), texts=texts({"name": "Bob's"})),
+                    bob,
+                )
             )
         return True
 
     with SolrProxy(world.solr.address, passes) as proxy, Solr(proxy.address) as between:
-        words = Words(tags=Tags(add=("a",)), texts=texts({"description": "Ann's"}))
-        list(edit_words(between, {key.identity: words}, ANN))
+        words = AnnotationChanges(tags=Tags(add=("a",)), texts=texts({"description": "Ann's"}))
+        list(edit_annotations(between, {key.identity: words}, ANN))
 
     there = fields(world, key)
     assert (there["tags"], there["name"], there["description"]) == (["b", "a"], "Bob's", "Ann's")
@@ -292,13 +325,13 @@ def test_an_interrupted_edit_changes_nothing_and_may_be_repeated(world: World) -
     def passes(call: Call) -> bool:
         return not (call.core == ELEMENTS and call.documents)
 
-    words = Words(texts({"name": "x"}))
+    words = AnnotationChanges(texts({"name": "x"}))
     with (
         SolrProxy(world.solr.address, passes) as proxy,
         Solr(proxy.address) as between,
         pytest.raises(SolrError),
     ):
-        list(edit_words(between, {key.identity: words}, ANN))
+        list(edit_annotations(between, {key.identity: words}, ANN))
     assert fields(world, key) == before
     assert len(edited(world.solr, key, words, Author("ann", ANN.now_ms + 1))) == 1
     assert fields(world, key)["name"] == "x"
@@ -306,9 +339,12 @@ def test_an_interrupted_edit_changes_nothing_and_may_be_repeated(world: World) -
 
 def test_an_edit_next_to_a_refused_entity_is_searchable(world: World) -> None:
     good, bad = world.table("shop.orders").identity, world.table("shop.raw").identity
-    asked = {bad: Words(managed={"cpl_n.k": [2**64 - 1]}), good: Words(tags=Tags(add=(f"seen-{good}",)))}
+    asked = {
+        bad: AnnotationChanges(managed={"cpl_n.k": [2**64 - 1]}),
+        good: AnnotationChanges(tags=Tags(add=(f"seen-{good}",))),
+    }
     with pytest.raises(ValueError, match=bad):
-        for edited in edit_words(world.solr, asked, ANN):
+        for edited in edit_annotations(world.solr, asked, ANN):
             for refused in edited.refused:
                 raise ValueError(refused.identity)
     assert world.solr.count(ELEMENTS, f'tags:"seen-{good}"') == 1
@@ -319,7 +355,7 @@ def owner_and_words(estate: SmallEstate) -> tuple[str, str, list[str]]:
     return found["owner"], found["description"], found["tags"]
 
 
-WORDS = Words(texts({"description": "all orders"}), Tags(add=("gold",)))
+WORDS = AnnotationChanges(texts({"description": "all orders"}), Tags(add=("gold",)))
 
 
 def test_an_edit_between_an_extractions_read_and_write_is_kept(
@@ -360,7 +396,7 @@ def test_an_extraction_between_an_edits_read_and_write_is_kept(estate: SmallEsta
         return True
 
     with SolrProxy(estate.solr.address, passes) as proxy, Solr(proxy.address) as between:
-        list(edit_words(between, {key.identity: WORDS}, ANN))
+        list(edit_annotations(between, {key.identity: WORDS}, ANN))
     assert owner_and_words(estate) == ("somebody else", "all orders", ["gold"])
     assert estate.element("sales.orders")["extractorRunId"] == pulled[0].run_id
     assert pulled[0].iteration == first.iteration + 1
@@ -374,8 +410,8 @@ def test_edits_models_and_plugin_writes_work_on_solrcloud(cloud: Solr) -> None:
     world = World(cloud, f"cloud-edits-{uuid4().hex[:6]}")
     world.put(world.hive, *(world.entity(world.table(f"shop.t{number}")) for number in range(20)))
     keys = [world.table(f"shop.t{number}") for number in range(20)]
-    asked = {key.identity: Words(texts({"name": key.name}), Tags(add=("a",))) for key in keys}
-    (done,) = edit_words(cloud, asked, ANN)
+    asked = {key.identity: AnnotationChanges(texts({"name": key.name}), Tags(add=("a",))) for key in keys}
+    (done,) = edit_annotations(cloud, asked, ANN)
     assert len(done.edits) == 20
     assert {fields(world, key)["name"] for key in keys} == {key.name for key in keys}
     assert [edits_of(cloud, key.identity, 5)[1] for key in keys] == [1] * 20

@@ -23,7 +23,7 @@ from navlin.index.admin.cores import CONFIGSET, CORES
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, SolrSettings, running_solr
+from navlin.solr_server.embedded import EmbeddedSolr, EmbeddedSolrOptions, NoSolr, running_solr
 from tests.services.solr_archive import make_archive
 
 
@@ -212,7 +212,7 @@ def test_an_unreachable_server_is_distinguished_from_a_refusing_one(solr: Solr) 
 
 def test_a_port_in_use_is_reported(tmp_path: Path, solr_jars: Path, solr_server: EmbeddedSolr) -> None:
     host = solr_server.address.host
-    settings = SolrSettings(port=int(host.partition(":")[2]))
+    settings = EmbeddedSolrOptions(port=int(host.partition(":")[2]))
     cache = solr_jars.parent / "solr-launcher"
     with pytest.raises(NoSolr, match=f"cannot listen: {host}: Address already in use"):
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, settings=settings, cache=cache).start()

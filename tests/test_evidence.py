@@ -18,7 +18,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Reject
-from navlin.query.evidence import Evidence, Kind, evidence
+from navlin.query.evidence import Evidence, UncertaintyKind, evidence
 from navlin.query.lineage import UnknownEntity
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
 from tests.support.web import Web
@@ -39,7 +39,7 @@ def ask(world: World, start: Key, **options: int) -> Evidence:
 
 
 def doubts(answer: Evidence) -> set[tuple[str, str, str]]:
-    return {(doubt.kind.value, doubt.what.replace("db.", ""), doubt.why) for doubt in answer.doubts}
+    return {(doubt.kind.value, doubt.what.replace("db.", ""), doubt.why) for doubt in answer.uncertainties}
 
 
 def test_every_statement_upstream_has_its_text_and_executions(world: World) -> None:
@@ -56,7 +56,7 @@ def test_every_statement_upstream_has_its_text_and_executions(world: World) -> N
         executed = texts["insert daily\n select x from raw"].to_json()["executions"]
         assert (executed["count"], executed["lastPrincipal"]) == (1, "ann")
         assert executed["listed"][0]["started"] == "2026-01-01T00:00:00Z"
-        assert answer.doubts == ()
+        assert answer.uncertainties == ()
 
 
 def test_a_statement_lists_its_inputs_and_outputs(world: World) -> None:
@@ -107,8 +107,8 @@ def test_an_uncaptured_input_for_other_columns_is_named(world: World) -> None:
         [report],
         parts={"report.revenue": ["sales.amount"]},
     )
-    (doubt,) = ask(world, world.column("report.revenue")).doubts
-    assert (doubt.kind, doubt.what) == (Kind.UNLINKED, "db.rates")
+    (doubt,) = ask(world, world.column("report.revenue")).uncertainties
+    assert (doubt.kind, doubt.what) == (UncertaintyKind.UNLINKED, "db.rates")
     assert doubt.why == "report of sales and rates → db.report reads it for other columns; no match"
 
 
@@ -117,14 +117,16 @@ def test_an_uncaptured_input_of_the_column_itself_is_not_said_to_be_for_others(w
     world.operation(
         "report of rates", [world.named("rates")], [report], parts={"report.rate": ["rates.rate"]}
     )
-    (doubt,) = ask(world, world.column("report.rate")).doubts
-    assert (doubt.kind, doubt.what, doubt.why) == (Kind.UNLINKED, "db.rates.rate", "no match")
+    (doubt,) = ask(world, world.column("report.rate")).uncertainties
+    assert (doubt.kind, doubt.what, doubt.why) == (UncertaintyKind.UNLINKED, "db.rates.rate", "no match")
 
 
 def test_inputs_that_a_cut_leaves_out_are_not_said_to_be_for_other_columns(world: World) -> None:
     sales, report = world.table("sales"), world.table("report")
     world.operation("report of both", [sales, world.named("rates")], [report])
-    assert {doubt.kind for doubt in ask(world, report, max_nodes=1).doubts} == {Kind.TRUNCATED}
+    assert {doubt.kind for doubt in ask(world, report, max_nodes=1).uncertainties} == {
+        UncertaintyKind.TRUNCATED
+    }
 
 
 def test_a_truncated_path_is_reported(world: World) -> None:
@@ -173,7 +175,7 @@ def test_the_last_reading_of_each_source_is_listed(world: World) -> None:
         world.solr, source.name, source.id, run_id(source.id, 3), NOW_MS, [Reject("file", "torn", 7, "x")]
     )
     world.solr.commit("nav_runs", soft=True)
-    (reading,) = [each for each in ask(world, table).readings if each.source.id == source.id]
+    (reading,) = [each for each in ask(world, table).freshness if each.source.id == source.id]
     assert (reading.read_ms, reading.whole_ms) == (AS_OF_MS + 2_000, AS_OF_MS + 1_000)
     assert (reading.status, reading.error, reading.rejects) == ("failed", "no metastore answers", 1)
 

@@ -17,7 +17,15 @@ from navlin.export import batches
 from navlin.export.batches import Batch, read
 from navlin.export.choosing import NotExportable, Selection
 from navlin.export.target import targets
-from navlin.export.values import Dataset, End, Flow, Item, Operation, Renamed, Run
+from navlin.export.values import (
+    DatasetEnd,
+    ExportedDataset,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
+    Item,
+    Renamed,
+)
 from navlin.index.journal.edits import Edit, FieldChange, note_edits
 from navlin.index.journal.removals import newest_run
 from navlin.index.journal.runs import RunRecord, Status, save_run
@@ -51,19 +59,19 @@ def items(world: World, query: str = "", **options: bool | int | str) -> list[It
     return [item for batch in batches_of(world, query, **options) for item in batch.items]
 
 
-def datasets(found: list[Item]) -> dict[str, Dataset]:
-    every = [each for each in found if isinstance(each, Dataset)]
+def datasets(found: list[Item]) -> dict[str, ExportedDataset]:
+    every = [each for each in found if isinstance(each, ExportedDataset)]
     named = {each.name.full_name: each for each in every}
     assert len(named) == len(every), "a dataset came twice"
     return named
 
 
-def operation(found: list[Item]) -> Operation:
-    (one,) = (each for each in found if isinstance(each, Operation))
+def operation(found: list[Item]) -> ExportedOperation:
+    (one,) = (each for each in found if isinstance(each, ExportedOperation))
     return one
 
 
-def names(ends: tuple[End, ...]) -> list[str]:
+def names(ends: tuple[DatasetEnd, ...]) -> list[str]:
     return [end.dataset.full_name for end in ends]
 
 
@@ -110,8 +118,8 @@ def test_a_table_is_exported_with_its_columns_in_order_partition_keys_last(world
     assert (about.storage.location, about.storage.input_format) == ("hdfs://ns1/orders", "I")
     assert (about.storage.serde_library, about.storage.serde_parameters) == ("L", {"a": "b"})
     assert (about.parameters, about.partition_columns) == ({"k": "v"}, ("day",))
-    assert (orders.words.description, orders.words.tags) == ("Bestellungen", ("pii",))
-    assert orders.words.properties == {"team": ("sales",)}
+    assert (orders.annotations.description, orders.annotations.tags) == ("Bestellungen", ("pii",))
+    assert orders.annotations.properties == {"team": ("sales",)}
     assert [place.name for place in orders.locations] == ["/orders"]
     assert (orders.locations[0].authority, orders.name.source.cluster) == (f"hdfs://{world.name}", "estate")
 
@@ -145,12 +153,12 @@ def test_an_operation_follows_its_datasets_and_precedes_its_last_run(world: Worl
     assert kinds == ["Dataset"] * 4 + ["Operation", "Run"]
     one = operation(found)
     assert (names(one.inputs), names(one.outputs)) == (["db.orders", "db.rates"], ["db.daily"])
-    assert [end.flow for end in one.inputs] == [Flow.DATA, Flow.CONTROL]
+    assert [end.flow for end in one.inputs] == [FlowRole.DATA, FlowRole.CONTROL]
     assert (one.statement.type, one.statement.text, one.unlinked) == ("QUERY", "insert into daily", ())
     (part,) = one.columns
     assert [(end.column.dataset.full_name, end.column.name, end.flow) for end in part.inputs] == [
-        ("db.orders", "amount", Flow.DATA),
-        ("db.rates", "rate", Flow.CONTROL),
+        ("db.orders", "amount", FlowRole.DATA),
+        ("db.rates", "rate", FlowRole.CONTROL),
     ]
     assert [(each.dataset.full_name, each.name) for each in part.outputs] == [("db.daily", "total")]
     assert one.latest is not None
@@ -175,10 +183,10 @@ def test_all_executions_are_exported_on_request_and_else_the_last(
 
     found = batches_of(world, all_executions=True)
 
-    runs = [item for batch in found for item in batch.items if isinstance(item, Run)]
+    runs = [item for batch in found for item in batch.items if isinstance(item, ExportedRun)]
     assert len({run.execution.id for run in runs}) == len(runs) == 15
     assert max(len(batch.items) for batch in found) <= 6
-    assert len([each for each in items(world) if isinstance(each, Run)]) == 3
+    assert len([each for each in items(world) if isinstance(each, ExportedRun)]) == 3
 
 
 def test_unlinked_datasets_are_listed_separately_unless_placeholders_are_requested(world: World) -> None:
@@ -226,7 +234,7 @@ def test_a_dataset_appears_once_per_side_and_may_be_on_both(world: World) -> Non
 
     one = operation(items(world))
     assert (names(one.inputs), names(one.outputs)) == (["db.t"], ["db.t"])
-    assert one.inputs[0].flow is Flow.DATA
+    assert one.inputs[0].flow is FlowRole.DATA
 
 
 def test_an_output_path_names_the_table_at_that_location(world: World) -> None:
@@ -290,7 +298,10 @@ def test_entities_related_to_a_match_are_exported_whole(world: World, query: str
     world.execution(one, "run", started=AS_OF_MS)
 
     found = items(world, f"{of(world)} AND {query}")
-    assert {*datasets(found), *(each.name for each in found if isinstance(each, Operation))} == exported
+    assert {
+        *datasets(found),
+        *(each.name for each in found if isinstance(each, ExportedOperation)),
+    } == exported
 
 
 def test_relations_alone_are_not_exportable(world: World) -> None:
@@ -322,10 +333,10 @@ def touched(world: World, by: str, *keys: Key) -> None:
 def followed(world: World) -> Iterator[tuple[str, str]]:
     """Yield items changed since the first run as (name, "gone" or "there")."""
     for item in items(world, since_run=run_id(world.source(HIVE).id, 1)):
-        if isinstance(item, Dataset):
+        if isinstance(item, ExportedDataset):
             yield item.name.full_name, "gone" if item.deleted else "there"
             yield from ((f"{item.name.full_name}.{each.name}", "gone") for each in item.deleted_columns)
-        elif isinstance(item, Operation):
+        elif isinstance(item, ExportedOperation):
             yield item.name, "gone" if item.deleted else "there"
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from navlin.export.answers import NotConfirmed
 from navlin.export.choosing import Selection
-from navlin.export.connection import Address, Connection
+from navlin.export.connection import ServerAddress, ServerConnection
 from navlin.export.following import follow
 from navlin.export.target import targets
-from navlin.export.writing import Exported, Question
+from navlin.export.writing import Exported, ExportQuestion
 from navlin.index.journal.export_positions import load_export
 from navlin.index.solr.solr import Solr
 from navlin.service.check import Finding, check
@@ -105,8 +105,8 @@ def world(solr: Solr) -> World:
 def followed(world: World, target: str, name: str, url: str) -> Exported:
     sources = " ".join(source.id for source in world.sources.values())
     made = targets()[target]
-    question = Question(made, Selection(f"sourceId:({sources})"), made.options())
-    with closing(Connection(Address(url), again_after_s=())) as connection:
+    question = ExportQuestion(made, Selection(f"sourceId:({sources})"), made.options())
+    with closing(ServerConnection(ServerAddress(url), again_after_s=())) as connection:
         return follow(
             world.solr,
             name,

@@ -20,29 +20,29 @@ from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
 from navlin.export.values import (
-    Column,
     ColumnEnd,
     ColumnLineage,
     ColumnName,
-    Dataset,
+    DatasetEnd,
     DatasetName,
-    End,
-    Execution,
-    Flow,
+    ExportedColumn,
+    ExportedDataset,
+    ExportedExecution,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
     Item,
-    Operation,
     Renamed,
-    Run,
-    Unlinked,
+    UnlinkedEnd,
 )
 from navlin.index.graph.details import (
+    Annotations,
     ColumnDetails,
     Details,
     ExecutionDetails,
     PartDetails,
     StatementDetails,
     Storage,
-    Words,
 )
 from navlin.index.graph.sources import KnownSource
 from navlin.index.solr.solr import Solr
@@ -53,10 +53,10 @@ from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
 NUMBERS = itertools.count(1)
 MS = 1_700_000_000_000
-HIVE_SOURCE = KnownSource("hive", "HIVE", "HIVE-1", "Prod", ("thrift://hms:9083",), granted=False)
-HDFS_SOURCE = KnownSource("hdfs", "HDFS", "HDFS-1", "Prod", ("hdfs://ns1",), granted=False)
-S3_SOURCE = KnownSource("s3", "S3", "s3://lake", "", ("s3://lake",), granted=True)
-LOCAL_SOURCE = KnownSource("local", "LOCAL", "file://", "", ("file://",), granted=True)
+HIVE_SOURCE = KnownSource("hive", "HIVE", "HIVE-1", "Prod", ("thrift://hms:9083",), placeholder=False)
+HDFS_SOURCE = KnownSource("hdfs", "HDFS", "HDFS-1", "Prod", ("hdfs://ns1",), placeholder=False)
+S3_SOURCE = KnownSource("s3", "S3", "s3://lake", "", ("s3://lake",), placeholder=True)
+LOCAL_SOURCE = KnownSource("local", "LOCAL", "file://", "", ("file://",), placeholder=True)
 
 
 def table(name: str, kind: str = "TABLE") -> DatasetName:
@@ -68,34 +68,36 @@ def path(name: str, source: KnownSource = HDFS_SOURCE, kind: str = "DIRECTORY") 
     return DatasetName(name, kind, source, name)
 
 
-def ends(*names: str | DatasetName, created_ms: int = MS) -> tuple[End, ...]:
+def ends(*names: str | DatasetName, created_ms: int = MS) -> tuple[DatasetEnd, ...]:
     """Ends for tables, given as strings and each created a second after the previous end, and for other datasets such
     as paths.
     """
     return tuple(
-        End(table(name), created_ms=created_ms and created_ms + 1000 * at)
+        DatasetEnd(table(name), created_ms=created_ms and created_ms + 1000 * at)
         if isinstance(name, str)
-        else End(name)
+        else DatasetEnd(name)
         for at, name in enumerate(names)
     )
 
 
 def operation(
     kind: str,
-    inputs: tuple[End, ...],
-    outputs: tuple[End, ...],
+    inputs: tuple[DatasetEnd, ...],
+    outputs: tuple[DatasetEnd, ...],
     *parts: ColumnLineage,
     engine: str = "HIVE",
     text: str = "",
     **more: Any,
-) -> Operation:
+) -> ExportedOperation:
     statement = StatementDetails(engine, kind, text or kind, text.lower().startswith("with"))
     source = replace(HIVE_SOURCE, id="queries", name="QUERIES-1")
-    return Operation("0123456789abcdef", text or kind, source, statement, inputs, outputs, parts, **more)
+    return ExportedOperation(
+        "0123456789abcdef", text or kind, source, statement, inputs, outputs, parts, **more
+    )
 
 
-def run(**details: Any) -> Execution:
-    return Execution(
+def run(**details: Any) -> ExportedExecution:
+    return ExportedExecution(
         "fedcba9876543210", ExecutionDetails(**{"started_ms": MS + 5, "ended_ms": MS + 9, **details})
     )
 
@@ -106,7 +108,7 @@ def part(output: str, *inputs: str, control: tuple[str, ...] = (), **details: An
         return ColumnName(name, table(of_table), own)
 
     read = [ColumnEnd(column(each)) for each in inputs] + [
-        ColumnEnd(column(each), Flow.CONTROL) for each in control
+        ColumnEnd(column(each), FlowRole.CONTROL) for each in control
     ]
     return ColumnLineage(f"part of {output}", tuple(read), (column(output),), PartDetails(**details))
 
@@ -149,9 +151,9 @@ def names_at(entity: dict[str, Any], end: str) -> list[str]:
 def test_a_dataset_has_the_qualified_name_of_the_hooks(
     name: DatasetName, type_name: str, qualified: str
 ) -> None:
-    assert qualified in named(entities(Dataset(name)), type_name)
+    assert qualified in named(entities(ExportedDataset(name)), type_name)
     chosen = qualified.rpartition("@")[0] + "@x" if "@" in qualified else qualified
-    assert chosen in named(entities(Dataset(name), namespace="x"), type_name)
+    assert chosen in named(entities(ExportedDataset(name), namespace="x"), type_name)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_a_dataset_has_the_qualified_name_of_the_hooks(
         ),
     ],
 )  # fmt: skip
-def test_a_process_has_the_qualified_name_of_the_hooks(made: Operation, qualified: str) -> None:
+def test_a_process_has_the_qualified_name_of_the_hooks(made: ExportedOperation, qualified: str) -> None:
     (process,) = entities(made)
     about = process["attributes"]
 
@@ -210,7 +212,7 @@ def test_executions_and_columns_are_named_after_their_process() -> None:
         part("s.d.Total", "s.o.amount", expression="sum(amount)"),
         latest=run(),
     )
-    found = entities(one, Run(one, run(principal="etl", query_id="q1")))
+    found = entities(one, ExportedRun(one, run(principal="etl", query_id="q1")))
     process = f"QUERY:s.o@prod:{MS}->:INSERT:s.d@prod:{MS}"
 
     assert set(named(found, "hive_process_execution")) == {f"{process}:{MS + 5}:{MS + 9}"}
@@ -237,7 +239,9 @@ def test_statements_of_one_process_merge_into_the_last_with_all_executions() -> 
         )
         for text, when in (("b early", MS), ("a late", MS + 1))
     )
-    found = entities(early, Run(early, run(started_ms=MS)), late, Run(late, run(started_ms=MS + 1)))
+    found = entities(
+        early, ExportedRun(early, run(started_ms=MS)), late, ExportedRun(late, run(started_ms=MS + 1))
+    )
 
     (process,) = [each for each in found if each["typeName"] == "hive_process"]
     assert process["attributes"]["recentQueries"] == ["a late"]
@@ -247,7 +251,7 @@ def test_statements_of_one_process_merge_into_the_last_with_all_executions() -> 
 def test_a_spark_process_is_named_by_application_and_execution() -> None:
     ran = run(application="application_1_0002", execution_id="7", principal="etl")
     one = operation("SAVE", ends("s.o"), ends(path("/x")), engine="SPARK", latest=ran)
-    found = entities(one, Run(one, ran))
+    found = entities(one, ExportedRun(one, ran))
 
     assert set(named(found, "spark_application")) == {"application_1_0002"}
     (process,) = named(found, "spark_process").values()
@@ -256,7 +260,7 @@ def test_a_spark_process_is_named_by_application_and_execution() -> None:
     assert application["uniqueAttributes"] == {"qualifiedName": "application_1_0002"}
     assert names_at(process, "outputs") == ["hdfs://ns1/x@Prod"]
     other = replace(ran, id="other", details=replace(ran.details, execution_id="8"))
-    assert set(named(entities(Run(one, other)), "spark_process")) == {"application_1_0002.8"}
+    assert set(named(entities(ExportedRun(one, other)), "spark_process")) == {"application_1_0002.8"}
 
 
 # -- The result for each item --------------------------------------------------------------------------------------------
@@ -266,7 +270,7 @@ def test_a_statement_that_creates_a_table_is_also_its_ddl() -> None:
     one = operation(
         "CREATETABLE_AS_SELECT", ends("s.o"), ends("s.d"), text="create table d as select 1", latest=run()
     )
-    (ddl,) = named(entities(Run(one, run(principal="etl"))), "hive_table_ddl").values()
+    (ddl,) = named(entities(ExportedRun(one, run(principal="etl"))), "hive_table_ddl").values()
 
     assert ddl["attributes"] == {
         "qualifiedName": f"s.d@Prod:{MS + 5}",
@@ -276,7 +280,9 @@ def test_a_statement_that_creates_a_table_is_also_its_ddl() -> None:
         "userName": "etl",
     }
     impala = replace(one, statement=replace(one.statement, engine="IMPALA"))
-    assert f"create table d as select 1:{MS + 5}" in named(entities(Run(impala, run())), "hive_table_ddl")
+    assert f"create table d as select 1:{MS + 5}" in named(
+        entities(ExportedRun(impala, run())), "hive_table_ddl"
+    )
 
 
 def test_a_rename_moves_columns_and_storage_and_keeps_the_old_name_as_alias() -> None:
@@ -302,9 +308,9 @@ def test_a_rename_moves_columns_and_storage_and_keeps_the_old_name_as_alias() ->
 
 
 def test_deleted_entities_are_deleted_by_qualified_name() -> None:
-    gone = Dataset(table("s.d"), deleted_columns=(ColumnName("", table("s.d"), "Old"),))
+    gone = ExportedDataset(table("s.d"), deleted_columns=(ColumnName("", table("s.d"), "Old"),))
     deleted: list[Item] = [
-        Dataset(table("s.x"), deleted=True),
+        ExportedDataset(table("s.x"), deleted=True),
         operation("INSERT", ends("s.o"), ends("s.d"), deleted=True),
     ]
     found = [each for line in lines(gone, *deleted) for each in line.get("deletions", ())]
@@ -314,7 +320,7 @@ def test_deleted_entities_are_deleted_by_qualified_name() -> None:
         ("hive_table", "s.x@Prod"),
         ("hive_process", f"QUERY:s.o@prod:{MS}->:INSERT:s.d@prod:{MS}"),
     ]
-    message = lines(Dataset(table("s.x"), deleted=True), hook=True)[0]["message"]
+    message = lines(ExportedDataset(table("s.x"), deleted=True), hook=True)[0]["message"]
     assert message["type"] == "ENTITY_DELETE_V2"
     assert message["entities"][0]["uniqueAttributes"] == {"qualifiedName": "s.x@Prod"}
 
@@ -342,8 +348,8 @@ def test_a_path_adds_the_tables_located_there() -> None:
     ],
     ids=["reads alone", "writes what is gone"],
 )
-def test_an_operation_without_output_is_not_a_process(left_out: Operation) -> None:
-    assert lines(left_out, Run(left_out, run())) == []
+def test_an_operation_without_output_is_not_a_process(left_out: ExportedOperation) -> None:
+    assert lines(left_out, ExportedRun(left_out, run())) == []
 
 
 def test_a_control_column_has_no_column_lineage_but_its_table_is_an_input() -> None:
@@ -397,21 +403,25 @@ def test_a_message_does_not_exceed_kafkas_limit() -> None:
 HERE = table("s.d")
 WRITES = operation("INSERT", ends("s.o"), ends("s.d"), latest=run(), text="mark")
 MARKED: dict[str, tuple[list[Item], str]] = {
-    "SOURCE": ([Dataset(HERE)], "@Prod"),
-    "DATABASE": ([Dataset(DatasetName("", "DATABASE", HIVE_SOURCE, "mark"))], "mark@Prod"),
-    "TABLE": ([Dataset(table("s.mark"))], "s.mark@Prod"),
-    "VIEW": ([Dataset(table("s.v", "VIEW"), Details(text="mark"))], "mark"),
+    "SOURCE": ([ExportedDataset(HERE)], "@Prod"),
+    "DATABASE": ([ExportedDataset(DatasetName("", "DATABASE", HIVE_SOURCE, "mark"))], "mark@Prod"),
+    "TABLE": ([ExportedDataset(table("s.mark"))], "s.mark@Prod"),
+    "VIEW": ([ExportedDataset(table("s.v", "VIEW"), Details(text="mark"))], "mark"),
     "FIELD": (
-        [Dataset(HERE, columns=(Column(ColumnName("", HERE, "mark"), ColumnDetails(), Words()),))],
+        [
+            ExportedDataset(
+                HERE, columns=(ExportedColumn(ColumnName("", HERE, "mark"), ColumnDetails(), Annotations()),)
+            )
+        ],
         "s.d.mark@Prod",
     ),
-    "PARTITION": ([Dataset(HERE)], "s.d@Prod"),
-    "DIRECTORY, FILE": ([Dataset(path("/mark"))], "hdfs://ns1/mark@Prod"),
-    "DATASET": ([Dataset(DatasetName("", "DATASET", HIVE_SOURCE, "mark"))], "HIVE-1.mark@Prod"),
+    "PARTITION": ([ExportedDataset(HERE)], "s.d@Prod"),
+    "DIRECTORY, FILE": ([ExportedDataset(path("/mark"))], "hdfs://ns1/mark@Prod"),
+    "DATASET": ([ExportedDataset(DatasetName("", "DATASET", HIVE_SOURCE, "mark"))], "HIVE-1.mark@Prod"),
     "OPERATION": ([WRITES], "QUERY:s.o@prod"),
     "OPERATION without output": ([operation("SELECT", ends("s.o"), ())], "s.o@"),
     "SUB_OPERATION": ([replace(WRITES, columns=(part("s.d.a", "s.o.mark"),))], "s.o.mark@Prod"),
-    "OPERATION_EXECUTION": ([Run(WRITES, run(query_id="mark"))], "mark"),
+    "OPERATION_EXECUTION": ([ExportedRun(WRITES, run(query_id="mark"))], "mark"),
     "application of an execution": (
         [
             operation(
@@ -425,19 +435,27 @@ MARKED: dict[str, tuple[list[Item], str]] = {
         '"inputs":[{"typeName":"hive_table","uniqueAttributes":{"qualifiedName":"s.o@Prod"}',
     ),
     "CONTROL_FLOW of a table": (
-        [replace(WRITES, inputs=(replace(ends("s.mark")[0], flow=Flow.CONTROL),))],
+        [replace(WRITES, inputs=(replace(ends("s.mark")[0], flow=FlowRole.CONTROL),))],
         '{"qualifiedName":"s.mark@Prod"}',
     ),
     "CONTROL_FLOW of a column": (
         [replace(WRITES, columns=(part("s.d.a", "s.o.a", control=("s.o.mark",)),))],
         "s.o.mark",
     ),
-    "LOGICAL_PHYSICAL of a table": ([Dataset(HERE, Details(storage=Storage("hdfs://mark")))], "hdfs://mark"),
-    "PARENT_CHILD, INSTANCE_OF": ([Run(WRITES, run())], "hive_process_process_executions"),
-    "flagged deleted": ([Dataset(HERE, deleted=True)], '{"deletions":[{"typeName":"hive_table"'),
+    "LOGICAL_PHYSICAL of a table": (
+        [ExportedDataset(HERE, Details(storage=Storage("hdfs://mark")))],
+        "hdfs://mark",
+    ),
+    "PARENT_CHILD, INSTANCE_OF": ([ExportedRun(WRITES, run())], "hive_process_process_executions"),
+    "flagged deleted": ([ExportedDataset(HERE, deleted=True)], '{"deletions":[{"typeName":"hive_table"'),
     "renamed": ([Renamed(HERE, table("s.mark"))], "s.mark@Prod"),
     "unlinked end": (
-        [replace(WRITES, unlinked=(Unlinked("", "s.mark", "TABLE", "HIVE", False, Flow.DATA, "no match"),))],
+        [
+            replace(
+                WRITES,
+                unlinked=(UnlinkedEnd("", "s.mark", "TABLE", "HIVE", False, FlowRole.DATA, "no match"),),
+            )
+        ],
         "s.mark",
     ),
     "text of a query": ([WRITES], '"recentQueries":["mark"]'),
@@ -445,12 +463,21 @@ MARKED: dict[str, tuple[list[Item], str]] = {
         [replace(WRITES, columns=(part("s.d.a", "s.o.a", expression="mark(a)"),))],
         "mark(a)",
     ),
-    "comment": ([Dataset(HERE, Details(comment="mark"))], '"comment":"mark"'),
-    "people's name, description": ([Dataset(HERE, words=Words("mark", "also"))], '"displayName":"mark"'),
-    "people's tags": ([Dataset(HERE, words=Words(tags=("mark",)))], '"labels":["mark"]'),
-    "inherited tags": ([Dataset(HERE, words=Words(inherited_tags=("mark",)))], '"labels":["mark"]'),
-    "people's properties": ([Dataset(HERE, words=Words(properties={"mark": ("yes",)}))], '"mark":"yes"'),
-    "identity": ([Dataset(HERE)], '"navlin_id":"s.d"'),
+    "comment": ([ExportedDataset(HERE, Details(comment="mark"))], '"comment":"mark"'),
+    "people's name, description": (
+        [ExportedDataset(HERE, annotations=Annotations("mark", "also"))],
+        '"displayName":"mark"',
+    ),
+    "people's tags": ([ExportedDataset(HERE, annotations=Annotations(tags=("mark",)))], '"labels":["mark"]'),
+    "inherited tags": (
+        [ExportedDataset(HERE, annotations=Annotations(inherited_tags=("mark",)))],
+        '"labels":["mark"]',
+    ),
+    "people's properties": (
+        [ExportedDataset(HERE, annotations=Annotations(properties={"mark": ("yes",)}))],
+        '"mark":"yes"',
+    ),
+    "identity": ([ExportedDataset(HERE)], '"navlin_id":"s.d"'),
     "incomplete, inferred": (
         [
             replace(
@@ -503,7 +530,8 @@ def test_example_000_1_is_an_impala_process() -> None:
 
 def test_example_000_2_is_its_execution() -> None:
     found = documented(
-        Run(IMPALA_INSERT, run(query_id="a7:b8", principal="etl")), type_name="impala_process_execution"
+        ExportedRun(IMPALA_INSERT, run(query_id="a7:b8", principal="etl")),
+        type_name="impala_process_execution",
     )
 
     assert found["attributes"] == {
@@ -548,8 +576,8 @@ def test_example_000_3_is_a_column_lineage_of_three_dependency_types(
 @pytest.mark.parametrize(
     ("item", "type_name", "qualified"),
     [
-        (Dataset(DatasetName("", "DATABASE", HIVE_SOURCE, "dbName")), "hive_db", "dbname@Prod"),
-        (Dataset(table("dbName.tableName")), "hive_table", "dbname.tablename@Prod"),
+        (ExportedDataset(DatasetName("", "DATABASE", HIVE_SOURCE, "dbName")), "hive_db", "dbname@Prod"),
+        (ExportedDataset(table("dbName.tableName")), "hive_table", "dbname.tablename@Prod"),
         (operation("INSERT", ends("s.o"), ends("s.d"), text="  Insert INTO s.d "), "hive_process", "insert into s.d"),
     ],
     ids=["hive_db", "hive_table", "hive_process"],
@@ -636,9 +664,9 @@ def test_example_003_4_has_the_selections_of_an_import(catalogue: World, usage: 
     found = [item for batch in read(catalogue.solr, selection) for item in batch.items]
 
     assert {
-        each.name.full_name for each in found if isinstance(each, Dataset) and each.name.database
+        each.name.full_name for each in found if isinstance(each, ExportedDataset) and each.name.database
     } == expected
-    assert all(isinstance(each, Dataset) for each in found)
+    assert all(isinstance(each, ExportedDataset) for each in found)
 
 
 @pytest.mark.parametrize("lines_of_file", [["a", ":t"], ["a(:t"]])

@@ -15,12 +15,12 @@ from extractors.hms import HiveMetastore
 from extractors.hms.client import connected
 from extractors.hms.idl import Database, Table
 from extractors.impala_events import ImpalaEvents
-from navlin.edit.words import Tags, Words, edit_words, tags, texts
+from navlin.edit.annotation_changes import AnnotationChanges, Tags, edit_annotations, tags, texts
 from navlin.export.atlas import Options
 from navlin.export.choosing import Selection
-from navlin.export.connection import Address, Connection
-from navlin.export.target import Refused, targets
-from navlin.export.writing import Exported, Question, send
+from navlin.export.connection import ServerAddress, ServerConnection
+from navlin.export.target import RefusedRecord, targets
+from navlin.export.writing import Exported, ExportQuestion, send
 from navlin.index.admin.cores import CORES
 from navlin.index.journal.runs import Status
 from navlin.index.people.editing import Author
@@ -32,7 +32,7 @@ from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import Pipeline
 from navlin.query.answer import Direction
 from navlin.query.lineage import lineage
-from navlin.query.options import Options as LineageOptions
+from navlin.query.options import WalkOptions as LineageOptions
 from tests.services.atlas import USER, Atlas
 from tests.services.metastore import (
     ALTER_TABLE,
@@ -167,9 +167,9 @@ def impala_record(text: str, columns: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def export(shop: Shop, atlas: Atlas, since: str = "") -> Exported:
-    question = Question(targets()["atlas"], Selection(since_run=since), Options())
-    refused: list[Refused] = []
-    connection = Connection(Address(atlas.url, USER, atlas.password))
+    question = ExportQuestion(targets()["atlas"], Selection(since_run=since), Options())
+    refused: list[RefusedRecord] = []
+    connection = ServerConnection(ServerAddress(atlas.url, USER, atlas.password))
     try:
         done = send(shop.solr, question, connection, None, refused.append, lambda done: None)
     finally:
@@ -244,14 +244,22 @@ def test_removed_user_metadata_is_removed_in_atlas(atlas: Atlas, shop: Shop) -> 
     orders = table_key(shop.hive, DATABASE, "orders").identity
     ann = Author("ann", int(time.time() * 1000))
     list(
-        edit_words(shop.solr, {orders: Words(texts({"description": "wrong"}), Tags(add=tags(["pii"])))}, ann)
+        edit_annotations(
+            shop.solr,
+            {orders: AnnotationChanges(texts({"description": "wrong"}), Tags(add=tags(["pii"])))},
+            ann,
+        )
     )
     until = export(shop, atlas).until
     written = entity(atlas, "hive_table", "orders")
     assert (written["labels"], written["attributes"]["userDescription"]) == (["pii"], "wrong")
 
     list(
-        edit_words(shop.solr, {orders: Words(texts({"description": None}), Tags(remove=tags(["pii"])))}, ann)
+        edit_annotations(
+            shop.solr,
+            {orders: AnnotationChanges(texts({"description": None}), Tags(remove=tags(["pii"])))},
+            ann,
+        )
     )
     export(shop, atlas, until)
     taken = entity(atlas, "hive_table", "orders")

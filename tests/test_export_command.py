@@ -19,12 +19,12 @@ from navlin.cli.invocation import Exit
 from navlin.export import batches, writing
 from navlin.export.answers import Unavailable
 from navlin.export.atlas import Options
-from navlin.export.batches import Batch, Place
+from navlin.export.batches import Batch, StagePosition
 from navlin.export.choosing import Selection
-from navlin.export.connection import Address, Connection
+from navlin.export.connection import ServerAddress, ServerConnection
 from navlin.export.following import follow
-from navlin.export.target import Refused, targets
-from navlin.export.writing import Exported, Positions, Progress, Question, send, write_file
+from navlin.export.target import RefusedRecord, targets
+from navlin.export.writing import Exported, ExportQuestion, PositionFile, Progress, send, write_file
 from navlin.index.journal.export_positions import ExportPosition, load_export, save_export
 from navlin.index.solr.solr import Solr
 from tests.support.atlas_server import BULK, Atlas, running_atlas
@@ -55,8 +55,8 @@ def run(web: Web, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["--config", str(web.file), "export", "atlas", *arguments])
 
 
-def question(world: World) -> Question:
-    return Question(targets()["atlas"], Selection(of(world)), Options())
+def question(world: World) -> ExportQuestion:
+    return ExportQuestion(targets()["atlas"], Selection(of(world)), Options())
 
 
 def nobody(_: Exported) -> None:
@@ -147,7 +147,7 @@ def test_a_truncated_file_is_resumed(
     world: World, tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, cut, ask = tmp_path / "whole", tmp_path / "cut", question(world)
-    done = write_file(world.solr, ask, whole, Positions(tmp_path / "whole.position"), nobody)
+    done = write_file(world.solr, ask, whole, PositionFile(tmp_path / "whole.position"), nobody)
     every = whole.read_bytes().splitlines()
 
     def cut_off(done: Exported) -> None:
@@ -156,12 +156,12 @@ def test_a_truncated_file_is_resumed(
                 half.write(b'{"half')
             raise _CutOff
 
-    positions = Positions(tmp_path / "position")
+    positions = PositionFile(tmp_path / "position")
     with pytest.raises(_CutOff):
         write_file(world.solr, ask, cut, positions, cut_off)
     read: list[Batch] = []
 
-    def noted(solr: Solr, selection: Selection, after: Place | None = None) -> Iterator[Batch]:
+    def noted(solr: Solr, selection: Selection, after: StagePosition | None = None) -> Iterator[Batch]:
         for batch in batches.read(solr, selection, after):
             read.append(batch)
             yield batch
@@ -174,8 +174,8 @@ def test_a_truncated_file_is_resumed(
     assert len(read) < len(every)
     assert not positions.file.exists()
     # An export with other options does not resume at this position.
-    positions.save(ask, Place("operations", "f"), "", 0)
-    other = Question(ask.target, Selection(of(world), tables_only=True), ask.options)
+    positions.save(ask, StagePosition("operations", "f"), "", 0)
+    other = ExportQuestion(ask.target, Selection(of(world), tables_only=True), ask.options)
     assert not write_file(world.solr, other, cut, positions, nobody).resumed
 
 
@@ -188,9 +188,11 @@ def atlas() -> Iterator[Atlas]:
         yield atlas
 
 
-def sent(world: World, atlas: Atlas, positions: Positions | None = None) -> tuple[Exported, list[Refused]]:
-    refused: list[Refused] = []
-    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=(0, 0))
+def sent(
+    world: World, atlas: Atlas, positions: PositionFile | None = None
+) -> tuple[Exported, list[RefusedRecord]]:
+    refused: list[RefusedRecord] = []
+    connection = ServerConnection(ServerAddress(atlas.url), wait=lambda _: None, again_after_s=(0, 0))
     done = send(world.solr, question(world), connection, positions, refused.append, nobody)
     connection.close()
     return done, refused
@@ -269,7 +271,7 @@ def test_a_busy_server_is_retried_and_finally_a_failure(
     everything = dict(atlas.entities)
     atlas.entities.clear()
 
-    positions = Positions(tmp_path / "position")
+    positions = PositionFile(tmp_path / "position")
     atlas.busy = 3
     with pytest.raises(Unavailable, match="HTTP 503: later"):
         sent(world, atlas, positions)
@@ -290,13 +292,13 @@ def test_deletions_are_sent_and_a_renamed_table_keeps_its_entity(world: World, a
 
     sent(world, atlas)
     kept = atlas.entities["hive_table", "db.t1@estate"]
-    source = KnownSource("", "HIVE", "", "estate", (), granted=False)
+    source = KnownSource("", "HIVE", "", "estate", (), placeholder=False)
     names = [DatasetName(name, "TABLE", source, name, "db") for name in ("t1", "new", "t2", "never")]
     changes = [
         *renamed(Renamed(names[0], names[1], ("a",)), Namespace()),
         *(Deletion(reference(each, Namespace())) for each in names[2:]),
     ]
-    connection = Connection(Address(atlas.url), wait=lambda _: None)
+    connection = ServerConnection(ServerAddress(atlas.url), wait=lambda _: None)
     outcomes = list(send_lines(connection, requests(changes), Options()))
 
     assert outcomes == [1] * 5
@@ -309,8 +311,8 @@ def test_deletions_are_sent_and_a_renamed_table_keeps_its_entity(world: World, a
 def test_follow_sends_everything_once_and_then_only_changes(
     web: Web, world: World, atlas: Atlas, small_batches: None
 ) -> None:
-    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
-    name, refused = world.name, list[Refused]()
+    connection = ServerConnection(ServerAddress(atlas.url), wait=lambda _: None, again_after_s=())
+    name, refused = world.name, list[RefusedRecord]()
 
     def followed(progress: Progress = nobody, **how: bool) -> Exported:
         now_ms = lambda: AS_OF_MS  # noqa: E731
@@ -360,9 +362,9 @@ def test_follow_sends_everything_once_and_then_only_changes(
 
 def test_refusals_before_an_interruption_still_count(world: World, atlas: Atlas, small_batches: None) -> None:
     atlas.refused_names = {"db.t1@estate"}
-    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
+    connection = ServerConnection(ServerAddress(atlas.url), wait=lambda _: None, again_after_s=())
     world.finished(HIVE, 2)
-    refused: list[Refused] = []
+    refused: list[RefusedRecord] = []
 
     def followed(progress: Progress) -> None:
         follow(
@@ -394,9 +396,9 @@ def test_refusals_of_an_export_that_cannot_be_resumed_do_not_count(world: World,
     world.finished(HIVE, 2)
     asked = question(world)
     since = replace(asked, selection=replace(asked.selection, since_run="gone##1"))
-    pending = {"question": since.digest, "place": asdict(Place()), "until": "gone##2", "refused": 5}
+    pending = {"question": since.digest, "place": asdict(StagePosition()), "until": "gone##2", "refused": 5}
     save_export(world.solr, ExportPosition(world.name, until="gone##1", asked=asked.digest, pending=pending))
-    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
+    connection = ServerConnection(ServerAddress(atlas.url), wait=lambda _: None, again_after_s=())
 
     follow(
         world.solr,

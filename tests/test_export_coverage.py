@@ -13,14 +13,24 @@ from typing import Any
 import pytest
 
 from navlin.export.target import targets
-from navlin.export.values import Column, Dataset, DatasetName, End, Flow, Item, Renamed, RunName, Unlinked
+from navlin.export.values import (
+    DatasetEnd,
+    DatasetName,
+    ExportedColumn,
+    ExportedDataset,
+    FlowRole,
+    Item,
+    Renamed,
+    RunName,
+    UnlinkedEnd,
+)
 from navlin.index.graph.details import (
+    Annotations,
     ColumnDetails,
     Details,
     ExecutionDetails,
     StatementDetails,
     Storage,
-    Words,
 )
 from tests.support.export_table import FATES, MODEL
 from tests.support.exported import (
@@ -41,7 +51,7 @@ INSERT = operation("insert", "INSERT", reads=["sales.raw"], writes=["sales.order
 
 
 def table(**known: Any) -> list[Item]:
-    return [Dataset(TABLE, **known)]
+    return [ExportedDataset(TABLE, **known)]
 
 
 def of_table(**known: Any) -> list[Item]:
@@ -49,11 +59,11 @@ def of_table(**known: Any) -> list[Item]:
 
 
 def of_column(**known: Any) -> list[Item]:
-    return table(columns=(Column(column("sales.orders.x"), ColumnDetails(**known), Words()),))
+    return table(columns=(ExportedColumn(column("sales.orders.x"), ColumnDetails(**known), Annotations()),))
 
 
 def of_words(**known: Any) -> list[Item]:
-    return table(words=Words(**known))
+    return table(annotations=Annotations(**known))
 
 
 def of_insert(**known: Any) -> list[Item]:
@@ -81,30 +91,30 @@ def decided_by(name: str) -> list[Item]:
 
 
 def renamed() -> Item:
-    before = End(dataset("sales.old"), deleted=True)
+    before = DatasetEnd(dataset("sales.old"), deleted=True)
     return operation("ALTER TABLE …", "ALTERTABLE_RENAME", reads=[before], writes=["sales.orders"])
 
 
-def read(end: End) -> list[Item]:
+def read(end: DatasetEnd) -> list[Item]:
     return of_insert(inputs=(end,))
 
 
-RAW = End(dataset("sales.raw"))
+RAW = DatasetEnd(dataset("sales.raw"))
 YARN = RunName("a", "application_1_0001", QUERIES)
 PROBES: dict[str, tuple[Sequence[Item], Sequence[Item]]] = {
     "DATABASE": (table(), [described(dataset("other.orders"))]),
     "TABLE": ([], table()),
-    "VIEW": (table(), [Dataset(replace(TABLE, type="VIEW"))]),
+    "VIEW": (table(), [ExportedDataset(replace(TABLE, type="VIEW"))]),
     "FIELD": (table(), of_column()),
     "DIRECTORY, FILE": ([], [described(dataset("/landing"))]),
-    "DATASET": ([], [Dataset(DatasetName("1", "DATASET", bucket("kafka", "b"), "clicks"))]),
+    "DATASET": ([], [ExportedDataset(DatasetName("1", "DATASET", bucket("kafka", "b"), "clicks"))]),
     "OPERATION": ([], of_insert()),
     "OPERATION without output": ([], of_insert(outputs=())),
     "SUB_OPERATION": (of_insert(), computed()),
     "OPERATION_EXECUTION": ([INSERT], of_run()),
     "application of an execution": (with_run(), with_run(run_as=(YARN,))),
-    "DATA_FLOW": (of_insert(), read(End(dataset("sales.other")))),
-    "CONTROL_FLOW of a table": (of_insert(), read(replace(RAW, flow=Flow.CONTROL))),
+    "DATA_FLOW": (of_insert(), read(DatasetEnd(dataset("sales.other")))),
+    "CONTROL_FLOW of a table": (of_insert(), read(replace(RAW, flow=FlowRole.CONTROL))),
     "CONTROL_FLOW of a column": (decided_by("sales.raw.a"), decided_by("sales.raw.b")),
     "LOGICAL_PHYSICAL of a table": (
         of_table(kind="EXTERNAL_TABLE"),
@@ -117,7 +127,7 @@ PROBES: dict[str, tuple[Sequence[Item], Sequence[Item]]] = {
     "renamed": ([], [Renamed(dataset("sales.old"), TABLE), renamed()]),
     "unlinked end": (
         of_insert(),
-        of_insert(unlinked=(Unlinked("1", "tmp.x", "TABLE", "HIVE", False, Flow.DATA, "no match"),)),
+        of_insert(unlinked=(UnlinkedEnd("1", "tmp.x", "TABLE", "HIVE", False, FlowRole.DATA, "no match"),)),
     ),
     "text of a query": (
         of_insert(statement=StatementDetails("HIVE", "INSERT", "a")),
@@ -129,7 +139,7 @@ PROBES: dict[str, tuple[Sequence[Item], Sequence[Item]]] = {
     "people's tags": (of_words(tags=("a",)), of_words(tags=("b",))),
     "inherited tags": (of_words(inherited_tags=("a",)), of_words(inherited_tags=("b",))),
     "people's properties": (of_words(properties={"k": ("a",)}), of_words(properties={"k": ("b",)})),
-    "identity": (table(), [Dataset(replace(TABLE, id="other"))]),
+    "identity": (table(), [ExportedDataset(replace(TABLE, id="other"))]),
     "incomplete, inferred": (
         computed(inferred=False),
         computed(inferred=True),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from navlin.export.datahub.aspects import type_of
-from navlin.export.values import Column, Dataset, DatasetName, Item, Renamed
-from navlin.index.graph.details import ColumnDetails, Details, Words
+from navlin.export.values import DatasetName, ExportedColumn, ExportedDataset, Item, Renamed
+from navlin.index.graph.details import Annotations, ColumnDetails, Details
 from tests.support.datahub_proposals import HIVE_ORDERS, aspects, proposals, urns
 from tests.support.exported import (
     AT_MS,
@@ -74,11 +74,11 @@ from tests.support.exported import (
 def test_a_dataset_is_named_as_by_datahubs_own_ingestion(
     name: DatasetName, options: dict[str, Any], urn: str
 ) -> None:
-    assert urns([Dataset(name, deleted=True)], **options) == [urn]
+    assert urns([ExportedDataset(name, deleted=True)], **options) == [urn]
 
 
 def test_a_database_has_datahubs_key() -> None:
-    gone = Dataset(database("sales"), deleted=True)
+    gone = ExportedDataset(database("sales"), deleted=True)
 
     assert urns([gone]) == ["urn:li:container:9181afd2cfaa40ad8036c0560f250dbb"]
     assert urns([gone], platform_instance="cm") == ["urn:li:container:0dcaf7ea588461e1e49c6cf3c799622a"]
@@ -109,7 +109,7 @@ def test_an_operation_is_a_job_in_the_flow_of_its_source() -> None:
 # -- Datasets -------------------------------------------------------------------------------------------------------------
 def test_a_table_has_all_its_aspects() -> None:
     name = dataset("sales.orders")
-    table = Dataset(
+    table = ExportedDataset(
         name,
         Details(
             "etl",
@@ -120,14 +120,16 @@ def test_a_table_has_all_its_aspects() -> None:
             kind="EXTERNAL_TABLE",
             partition_columns=("day",),
         ),
-        Words("Bestellungen", tags=("pii",), properties={"team": ("x", "y")}),
+        Annotations("Bestellungen", tags=("pii",), properties={"team": ("x", "y")}),
         (
-            Column(
+            ExportedColumn(
                 column("sales.orders.amount"),
                 ColumnDetails("decimal(10,2)", "money"),
-                Words("Sum", "in euros", ("gold",)),
+                Annotations("Sum", "in euros", ("gold",)),
             ),
-            Column(column("sales.orders.day"), ColumnDetails("date"), Words(), partition_key=True),
+            ExportedColumn(
+                column("sales.orders.day"), ColumnDetails("date"), Annotations(), partition_key=True
+            ),
         ),
     )
     found = aspects([table])
@@ -251,7 +253,9 @@ def test_a_renamed_table_is_removed_under_its_old_name() -> None:
 
 
 def test_options_leave_out_descriptions_owners_and_tags() -> None:
-    table = described(dataset("a.t"), [("x", "int")], details=Details("etl"), words=Words(tags=("pii",)))
+    table = described(
+        dataset("a.t"), [("x", "int")], details=Details("etl"), annotations=Annotations(tags=("pii",))
+    )
     insert = operation("insert", "INSERT", part(["a.t.x"], ["a.s.x"]))
 
     assert {name for _, name in aspects([table, insert], describe=False)} == {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from navlin.export.datahub import DataHubOptions, records
-from navlin.export.values import End
+from navlin.export.values import DatasetEnd
 from navlin.index.graph.details import ExecutionDetails
 from tests.support.datahub_proposals import HIVE_DAILY, HIVE_ORDERS, aspects, proposals
 from tests.support.exported import (
@@ -84,8 +84,8 @@ def test_many_control_columns_are_listed_up_to_a_limit_and_counted() -> None:
 
 
 def test_deleted_ends_are_left_out_and_a_path_adds_its_tables() -> None:
-    gone = End(dataset("a.gone"), deleted=True)
-    path = End(dataset("/w/t"), tables=(End(dataset("a.t")), gone))
+    gone = DatasetEnd(dataset("a.gone"), deleted=True)
+    path = DatasetEnd(dataset("/w/t"), tables=(DatasetEnd(dataset("a.t")), gone))
     made = operation("job", "STREAM", reads=["a.s", gone, "a.s"], writes=[path, "a.s"], engine="SPARK")
     edges = next(each for (_, name), each in aspects([made]).items() if name == "dataJobInputOutput")
     short = re.compile(r":hdfs,ns1|:hive,|,PROD")

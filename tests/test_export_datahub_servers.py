@@ -15,10 +15,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from navlin.export.choosing import Selection
-from navlin.export.connection import Address, Connection
+from navlin.export.connection import ServerAddress, ServerConnection
 from navlin.export.datahub import DataHubOptions, records, send
-from navlin.export.target import Refused, targets
-from navlin.export.writing import Exported, Positions, Question, write_file
+from navlin.export.target import RefusedRecord, targets
+from navlin.export.writing import Exported, ExportQuestion, PositionFile, write_file
 from navlin.index.graph.details import Details
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, RelationType
@@ -56,9 +56,9 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
     return made
 
 
-def question(world: World, **options: Any) -> Question:
+def question(world: World, **options: Any) -> ExportQuestion:
     query = f"sourceId:({' '.join(source.id for source in world.sources.values())})"
-    return Question(targets()["datahub"], Selection(query), DataHubOptions(**options))
+    return ExportQuestion(targets()["datahub"], Selection(query), DataHubOptions(**options))
 
 
 def test_an_index_gives_the_expected_proposals(world: World) -> None:
@@ -88,17 +88,17 @@ def test_an_index_gives_the_expected_proposals(world: World) -> None:
 def test_a_resumed_file_is_one_array(world: World, tmp_path: Path) -> None:
     straight, cut = tmp_path / "straight.json", tmp_path / "cut.json"
     asked = question(world)
-    write_file(world.solr, asked, straight, Positions(tmp_path / "1"), lambda _: None)
+    write_file(world.solr, asked, straight, PositionFile(tmp_path / "1"), lambda _: None)
 
     def cut_off(done: Exported) -> None:
         if done.counts["operations"] == 0 and done.counts["datasets"]:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_file(world.solr, asked, cut, Positions(tmp_path / "2"), cut_off)
+        write_file(world.solr, asked, cut, PositionFile(tmp_path / "2"), cut_off)
     with pytest.raises(json.JSONDecodeError):
         json.loads(cut.read_bytes())
-    done = write_file(world.solr, asked, cut, Positions(tmp_path / "2"), lambda _: None)
+    done = write_file(world.solr, asked, cut, PositionFile(tmp_path / "2"), lambda _: None)
 
     assert done.resumed
     # The resumed file may contain records from before the interruption twice, unchanged.
@@ -110,7 +110,7 @@ def test_a_resumed_file_is_one_array(world: World, tmp_path: Path) -> None:
 
 def test_an_empty_export_is_an_empty_array(world: World, tmp_path: Path) -> None:
     asked = replace(question(world), selection=Selection("originalName:nothing_is_called_so"))
-    write_file(world.solr, asked, tmp_path / "none.json", Positions(tmp_path / "1"), lambda _: None)
+    write_file(world.solr, asked, tmp_path / "none.json", PositionFile(tmp_path / "1"), lambda _: None)
 
     assert json.loads((tmp_path / "none.json").read_bytes()) == []
 
@@ -217,8 +217,8 @@ def gms() -> Iterator[Service]:
     server.server_close()
 
 
-def sent_to(gms: Service) -> list[int | Refused]:
-    connection = Connection(Address(gms.url, token="a-token"), wait=lambda _: None)
+def sent_to(gms: Service) -> list[int | RefusedRecord]:
+    connection = ServerConnection(ServerAddress(gms.url, token="a-token"), wait=lambda _: None)
     try:
         return list(send(connection, records(every_kind(), DataHubOptions()), DataHubOptions()))
     finally:
@@ -242,7 +242,7 @@ def test_a_refused_proposal_is_named_and_the_rest_accepted(gms: Service) -> None
     gms.refuses = "container"
     sent = proposals(every_kind())
     answers = sent_to(gms)
-    refused = [each for each in answers if isinstance(each, Refused)]
+    refused = [each for each in answers if isinstance(each, RefusedRecord)]
 
     assert [each.what for each in refused] == [
         f"{each['aspectName']} of {each['entityUrn']}" for each in sent if each["entityType"] == "container"

@@ -15,7 +15,7 @@ import pytest
 from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.target import targets
-from navlin.export.values import Dataset, DatasetName, End, Flow, Item, Operation
+from navlin.export.values import DatasetEnd, DatasetName, ExportedDataset, ExportedOperation, FlowRole, Item
 from navlin.index.admin.cores import CORES
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
@@ -64,10 +64,10 @@ def exported(target: str, found: list[Item]) -> bytes:
 @pytest.mark.services
 def test_every_operation_is_exported(everything: Solr) -> None:
     found = items(everything, everything=False)
-    operations = {each.id for each in found if isinstance(each, Operation) and not each.derived}
+    operations = {each.id for each in found if isinstance(each, ExportedOperation) and not each.derived}
 
     assert len(operations) == everything.count(ELEMENTS, "type:OPERATION", "-deleted:true") > 400
-    assert len([each for each in found if isinstance(each, Dataset)]) > 300
+    assert len([each for each in found if isinstance(each, ExportedDataset)]) > 300
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,14 @@ def pairs(found: list[Item]) -> Iterator[tuple[str, str]]:
     and statements of types that the sidecar does not understand.
     """
     for each in found:
-        if isinstance(each, Dataset) and each.details.kind == "EXTERNAL_TABLE" and not each.deleted:
+        if isinstance(each, ExportedDataset) and each.details.kind == "EXTERNAL_TABLE" and not each.deleted:
             yield from ((called(path), called(each.name)) for path in each.locations)
         elif (
-            isinstance(each, Operation) and not each.deleted and each.statement.type not in UNKNOWN_TO_SIDECAR
+            isinstance(each, ExportedOperation)
+            and not each.deleted
+            and each.statement.type not in UNKNOWN_TO_SIDECAR
         ):
-            sources = {called(end.dataset) for end in live(each.inputs) if end.flow is Flow.DATA}
+            sources = {called(end.dataset) for end in live(each.inputs) if end.flow is FlowRole.DATA}
             targets_of = {called(end.dataset) for end in live(each.outputs)}
             yield from ((one, other) for one in sources for other in targets_of if one != other)
 
@@ -121,7 +123,7 @@ def pairs(found: list[Item]) -> Iterator[tuple[str, str]]:
 UNKNOWN_TO_SIDECAR = ("SELECT", "DELETE", "ALTERTABLE_RENAME", "ALTERVIEW_RENAME")
 
 
-def live(ends: tuple[End, ...]) -> Iterator[End]:
+def live(ends: tuple[DatasetEnd, ...]) -> Iterator[DatasetEnd]:
     """Yield the ends that are not deleted and, for each path, its tables that are not deleted."""
     for end in ends:
         tables = (replace(each, flow=end.flow) for each in end.tables)

@@ -15,22 +15,22 @@ from typing import Any
 
 import pytest
 
-from navlin.export.connection import Address, Connection
+from navlin.export.connection import ServerAddress, ServerConnection
 from navlin.export.openlineage import Options, records, send
-from navlin.export.target import Refused, targets
+from navlin.export.target import RefusedRecord, targets
 from navlin.export.values import (
-    Column,
     ColumnName,
-    Dataset,
     DatasetName,
+    ExportedColumn,
+    ExportedDataset,
+    ExportedOperation,
+    ExportedRun,
     Item,
-    Operation,
     Renamed,
-    Run,
     RunName,
 )
-from navlin.index.graph.details import ColumnDetails, Details, Words
-from navlin.index.graph.entity import LastRun
+from navlin.index.graph.details import Annotations, ColumnDetails, Details
+from navlin.index.graph.entity import PurgedExecutions
 from navlin.index.graph.sources import KnownSource
 from tests.support.export_table import FATES, MODEL
 from tests.support.openlineage_schemas import Schemas
@@ -60,10 +60,10 @@ def named(dataset: Json) -> str:
 
 # -- Names ---------------------------------------------------------------------------------------------------------------
 
-NOWHERE = KnownSource("x", "HIVE", "hive", "cm", ("",), granted=True)
-GLUE = KnownSource("x", "HIVE", "glue", "cm", ("arn:aws:glue:eu:1",), granted=True)
-JDBC = KnownSource("x", "JDBC", "jdbc", "cm", ("jdbc:postgresql://db:5432/shop",), granted=True)
-KAFKA = KnownSource("x", "KAFKA", "kafka", "cm", ("kafka",), granted=True)
+NOWHERE = KnownSource("x", "HIVE", "hive", "cm", ("",), placeholder=True)
+GLUE = KnownSource("x", "HIVE", "glue", "cm", ("arn:aws:glue:eu:1",), placeholder=True)
+JDBC = KnownSource("x", "JDBC", "jdbc", "cm", ("jdbc:postgresql://db:5432/shop",), placeholder=True)
+KAFKA = KnownSource("x", "KAFKA", "kafka", "cm", ("kafka",), placeholder=True)
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ KAFKA = KnownSource("x", "KAFKA", "kafka", "cm", ("kafka",), granted=True)
     ],
 )  # fmt: skip
 def test_datasets_have_openlineage_names(name: DatasetName, expected: str) -> None:
-    (event,) = lines(Dataset(name))
+    (event,) = lines(ExportedDataset(name))
     assert named(event["dataset"]) == expected
 
 
 def test_a_job_is_named_by_source_and_id_and_a_run_by_a_stable_uuid() -> None:
     secret = operation("QUERY", ends("a.a"), ends("b.b"), text="select 'hunter2'")
-    first, again = (lines(Run(secret, run())) for _ in range(2))
+    first, again = (lines(ExportedRun(secret, run())) for _ in range(2))
     assert first == again
     start, complete = first
     assert start["job"]["name"] == "QUERIES-1.0123456789abcdef"
     assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
     assert start["run"]["runId"] == complete["run"]["runId"]
-    assert lines(Run(secret, run()), namespace="prod")[0]["job"]["namespace"] == "prod"
+    assert lines(ExportedRun(secret, run()), namespace="prod")[0]["job"]["namespace"] == "prod"
 
 
 # -- Runs ----------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_a_job_is_named_by_source_and_id_and_a_run_by_a_stable_uuid() -> None:
 def test_the_events_of_a_run_depend_on_its_status(status: str, kinds: list[str], *, and_job: bool) -> None:
     latest = run(status=status)
     one = operation("QUERY", ends("a.a"), ends("b.b"), latest=latest)
-    events = lines(one, Run(one, latest))
+    events = lines(one, ExportedRun(one, latest))
     assert [each["eventType"] for each in events if "run" in each] == kinds
     # Each event contains all lineage known, for consumers that use the last event only.
     assert {tuple(map(named, each["outputs"])) for each in events} == {("hive://hms:9083 b.b",)}
@@ -126,7 +126,9 @@ def test_the_events_of_a_run_depend_on_its_status(status: str, kinds: list[str],
 
 def test_a_run_without_times_has_one_event() -> None:
     (event,) = lines(
-        Run(operation("QUERY", ends("a.a"), ()), run(started_ms=0, ended_ms=0, as_of_ms=1_700_000_000_123))
+        ExportedRun(
+            operation("QUERY", ends("a.a"), ()), run(started_ms=0, ended_ms=0, as_of_ms=1_700_000_000_123)
+        )
     )
     assert (event["eventType"], event["eventTime"]) == ("COMPLETE", "2023-11-14T22:13:20.123Z")
 
@@ -141,7 +143,7 @@ def test_a_view_is_a_job_without_a_run() -> None:
 
 def test_a_deleted_dataset_gets_a_single_event() -> None:
     made = Details(created_ms=1_600_000_000_000, modified_ms=1_650_000_000_000)
-    gone = Dataset(table("sales.orders"), made, deleted=True, deleted_ms=1_700_000_000_000)
+    gone = ExportedDataset(table("sales.orders"), made, deleted=True, deleted_ms=1_700_000_000_000)
     (event,) = lines(gone, operation("QUERY", ends("a.a"), (), deleted=True))
     assert event["dataset"]["facets"].keys() == {"lifecycleStateChange"}
     assert event["dataset"]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "DROP"
@@ -156,13 +158,15 @@ def test_a_rename_names_the_previous_identifier() -> None:
 
 
 def test_a_parent_facet_is_optional() -> None:
-    yarn = RunName("y", "application_1_0002", KnownSource("yarn", "YARN", "YARN-1", "cm", (), granted=False))
+    yarn = RunName(
+        "y", "application_1_0002", KnownSource("yarn", "YARN", "YARN-1", "cm", (), placeholder=False)
+    )
     one = operation("QUERY", ends("a.a"), ())
-    assert "parent" not in lines(Run(one, run()))[0]["run"]["facets"]
+    assert "parent" not in lines(ExportedRun(one, run()))[0]["run"]["facets"]
     above = [
-        lines(Run(one, replace(run(), run_as=run_as)), parent=True)[0]["run"]["facets"]["parent"]["job"][
-            "name"
-        ]
+        lines(ExportedRun(one, replace(run(), run_as=run_as)), parent=True)[0]["run"]["facets"]["parent"][
+            "job"
+        ]["name"]
         for run_as in ((yarn,), ())
     ]
     assert above == ["application_1_0002", "QUERIES-1"]
@@ -178,7 +182,7 @@ def test_column_lineage_is_direct_or_indirect() -> None:
     one = operation(
         "QUERY", ends("a.a"), ends("b.b"), sum_of, part("b.b.total", "a.a.x", transformation="IDENTITY")
     )
-    facet = lines(Run(one, run()))[-1]["outputs"][0]["facets"]["columnLineage"]
+    facet = lines(ExportedRun(one, run()))[-1]["outputs"][0]["facets"]["columnLineage"]
     assert {
         each["field"]: [(how["type"], how.get("subtype")) for how in each["transformations"]]
         for each in facet["fields"]["total"]["inputFields"]
@@ -188,7 +192,7 @@ def test_column_lineage_is_direct_or_indirect() -> None:
 
 def test_conditions_on_whole_rows_are_dataset_lineage() -> None:
     whole = replace(part("b.b.x", control=("a.a.day",)), outputs=(ColumnName("", table("b.b"), ""),))
-    facet = lines(Run(operation("DELETE", ends("a.a"), ends("b.b"), whole), run()))[-1]["outputs"][0][
+    facet = lines(ExportedRun(operation("DELETE", ends("a.a"), ends("b.b"), whole), run()))[-1]["outputs"][0][
         "facets"
     ]
     assert facet["columnLineage"]["fields"] == {}
@@ -198,11 +202,11 @@ def test_conditions_on_whole_rows_are_dataset_lineage() -> None:
 def full() -> tuple[Item, ...]:
     """An item of every kind with all its fields set."""
     orders = table("sales.orders")
-    words = Words("", "all orders", ("pii",), {"team": ("sales",)})
-    column = Column(ColumnName("", orders, "id"), ColumnDetails("bigint", "the id", 0), words)
-    nameless = Column(ColumnName("", orders, "x"), ColumnDetails(), Words())
+    words = Annotations("", "all orders", ("pii",), {"team": ("sales",)})
+    column = ExportedColumn(ColumnName("", orders, "id"), ColumnDetails("bigint", "the id", 0), words)
+    nameless = ExportedColumn(ColumnName("", orders, "x"), ColumnDetails(), Annotations())
     about = Details(owner="ana", comment="c", created_ms=1_700_000_000_000)
-    whole = Dataset(orders, about, words, (column, nameless), locations=(path("/wh/orders"),))
+    whole = ExportedDataset(orders, about, words, (column, nameless), locations=(path("/wh/orders"),))
     moved = part(
         "b.b.total", "a.a.x", control=("a.a.day",), transformation="AGGREGATION", expression="sum(x)"
     )
@@ -214,16 +218,18 @@ def full() -> tuple[Item, ...]:
         query_id="q",
         application="application_1_0001",
     )
-    one = operation("QUERY", ends("a.a", path("/in")), ends("b.b"), moved, rows, words=words, latest=failed)
+    one = operation(
+        "QUERY", ends("a.a", path("/in")), ends("b.b"), moved, rows, annotations=words, latest=failed
+    )
     return (
         *(
             whole,
             replace(whole, deleted=True),
-            Dataset(path("/in")),
-            Dataset(DatasetName("", "DATABASE", HIVE_SOURCE, "s")),
+            ExportedDataset(path("/in")),
+            ExportedDataset(DatasetName("", "DATABASE", HIVE_SOURCE, "s")),
         ),
-        *(one, Run(one, failed), Run(one, run())),
-        operation("CREATE VIEW", (), (), engine="", runs=LastRun(2, 1_700_000_000_000)),
+        *(one, ExportedRun(one, failed), ExportedRun(one, run())),
+        operation("CREATE VIEW", (), (), engine="", runs=PurgedExecutions(2, 1_700_000_000_000)),
         Renamed(table("a.old"), table("a.new"), ("x",), 1_700_000_000_000),
     )
 
@@ -284,9 +290,11 @@ MARKS = {
     "incomplete, inferred": '"incomplete":["reason"]',
 }
 OTHER_ITEMS: dict[str, list[Item]] = {
-    "DATABASE": [Dataset(table("mark.t"))],
-    "LOGICAL_PHYSICAL of a table": [Dataset(table("s.d"), locations=(path("/mark"),))],
-    "application of an execution": [Run(operation("SAVE", (), ends("s.d")), run(application="app_1"))],
+    "DATABASE": [ExportedDataset(table("mark.t"))],
+    "LOGICAL_PHYSICAL of a table": [ExportedDataset(table("s.d"), locations=(path("/mark"),))],
+    "application of an execution": [
+        ExportedRun(operation("SAVE", (), ends("s.d")), run(application="app_1"))
+    ],
 }
 
 
@@ -294,7 +302,11 @@ OTHER_ITEMS: dict[str, list[Item]] = {
 def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     items = OTHER_ITEMS.get(name, BY_ATLAS_ALSO[name])
     # As in a real export, each operation is followed by its last run.
-    runs = [Run(each, each.latest) for each in items if isinstance(each, Operation) and each.latest]
+    runs = [
+        ExportedRun(each, each.latest)
+        for each in items
+        if isinstance(each, ExportedOperation) and each.latest
+    ]
     made = b"".join(records([*items, *runs], Options())).decode()
     assert (MARKS[name] in made) is not FATES["openlineage"][name].startswith("dropped"), made
 
@@ -331,15 +343,15 @@ def server(*statuses: int) -> Iterator[tuple[str, list[tuple[str, Json]]]]:
 
 def test_events_are_sent_in_order_and_retried_while_the_server_is_down() -> None:
     one = operation("QUERY", ends("a.a"), ends("b.b"))
-    made = list(records([Dataset(table("a.a")), Run(one, run())], Options()))
+    made = list(records([ExportedDataset(table("a.a")), ExportedRun(one, run())], Options()))
     waits: list[float] = []
     with server(503, 429, 201, 422, 201) as (url, posted):
-        outcomes = list(send(Connection(Address(url), waits.append), made, Options()))
+        outcomes = list(send(ServerConnection(ServerAddress(url), waits.append), made, Options()))
     first, start, complete = (json.loads(each) for each in made)
     assert [body for _, body in posted] == [first, first, first, start, complete]
     assert {where for where, _ in posted} == {"/api/v1/lineage"}
     assert waits == [1.0, 2.0]
     took, refused, then = outcomes
     assert (took, then) == (1, 1)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedRecord)
     assert "QUERIES-1.0123456789abcdef" in refused.what

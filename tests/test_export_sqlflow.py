@@ -10,15 +10,15 @@ import pytest
 from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.sqlflow.model import (
-    Column,
     DbObject,
-    Kind,
+    ObjectColumn,
+    ObjectKind,
 )
 from navlin.export.sqlflow.statements import STATEMENTS, clause_of, coordinate_of
-from navlin.export.values import End as OperationEnd
-from navlin.export.values import Flow as ItemFlow
+from navlin.export.values import DatasetEnd as OperationEnd
+from navlin.export.values import FlowRole as ItemFlow
 from navlin.index.graph.details import ExecutionDetails
-from navlin.index.journal.removals import Removed
+from navlin.index.journal.removals import Removal
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, sub_operation_key
 from navlin.model.source import IMPALA
@@ -43,11 +43,28 @@ def test_elements_absent_from_navlins_graph_can_be_written() -> None:
     nowhere = "[-1,-1,0],[-1,-1,0]"
     written = xml_of(
         [
-            DbObject(Kind.TABLE, 2, "employee", "table", alias="a"),
-            DbObject(Kind.TABLE, 11, "pseudo_table_include_orphan_column", "pseudoTable", (Column(12, "a"),)),
-            DbObject(Kind.TABLE, 3, "W.dbo.fn", "table", sub_type="function", database="W", schema="dbo"),
-            DbObject(Kind.VARIABLE, 25, "rec_dal_acbal", "variable", (Column(26, "*"),), sub_type="record"),
-            DbObject(Kind.VARIABLE, 14, "dname", "variable", (Column(15, "dname"),), sub_type="scalar"),
+            DbObject(ObjectKind.TABLE, 2, "employee", "table", alias="a"),
+            DbObject(
+                ObjectKind.TABLE,
+                11,
+                "pseudo_table_include_orphan_column",
+                "pseudoTable",
+                (ObjectColumn(12, "a"),),
+            ),
+            DbObject(
+                ObjectKind.TABLE, 3, "W.dbo.fn", "table", sub_type="function", database="W", schema="dbo"
+            ),
+            DbObject(
+                ObjectKind.VARIABLE,
+                25,
+                "rec_dal_acbal",
+                "variable",
+                (ObjectColumn(26, "*"),),
+                sub_type="record",
+            ),
+            DbObject(
+                ObjectKind.VARIABLE, 14, "dname", "variable", (ObjectColumn(15, "dname"),), sub_type="scalar"
+            ),
         ]
     )
 
@@ -213,7 +230,7 @@ def test_deleted_and_unrepresentable_items_are_left_out() -> None:
             operation("of what is gone", "INSERT", writes=[gone]),
             writes,
             run(writes, ExecutionDetails("run", AT_MS)),
-            Removed("entity", "1"),
+            Removal("entity", "1"),
         ]
     )
 

@@ -13,15 +13,15 @@ import pytest
 
 from navlin.export.sqlflow import model
 from navlin.export.sqlflow.model import (
-    Column,
+    ColumnRelation,
     DbObject,
     Dlineage,
-    End,
-    Flow,
-    Kind,
-    Position,
+    FlowType,
+    ObjectColumn,
+    ObjectKind,
     Process,
-    Relation,
+    RelationEnd,
+    TextPosition,
 )
 from tests.services.python_packages import Environment
 from tests.support.sqlflow_examples import EXAMPLES, arrows, tree, xml, xml_of
@@ -58,7 +58,7 @@ def _read(text: str) -> tuple[Dlineage, list[Any]]:
     return Dlineage(
         tuple(each for each in read if isinstance(each, Process)),
         tuple(each for each in read if isinstance(each, DbObject)),
-        tuple(each for each in read if isinstance(each, Relation)),
+        tuple(each for each in read if isinstance(each, ColumnRelation)),
     ), read
 
 
@@ -78,16 +78,20 @@ def _element(node: ElementTree.Element) -> Any:
                 )
                 for side in sides
             )
-            return model.TableRelation(identity, Flow(node.attrib["type"]), into, out_of)
+            return model.TableRelation(identity, FlowType(node.attrib["type"]), into, out_of)
         target, *sources = map(_side, sides)
-        return Relation(identity, Flow(node.attrib["type"]), get("effectType", ""), target, tuple(sources))
+        return ColumnRelation(
+            identity, FlowType(node.attrib["type"]), get("effectType", ""), target, tuple(sources)
+        )
     return DbObject(
-        Kind(node.tag),
+        ObjectKind(node.tag),
         identity,
         name,
         node.attrib["type"],
         tuple(
-            Column(int(each.attrib["id"]), each.attrib["name"], each.attrib.get("source", ""), _place(each))
+            ObjectColumn(
+                int(each.attrib["id"]), each.attrib["name"], each.attrib.get("source", ""), _place(each)
+            )
             for each in node
         ),
         alias=get("alias", ""),
@@ -97,9 +101,9 @@ def _element(node: ElementTree.Element) -> Any:
     )
 
 
-def _side(node: ElementTree.Element) -> End:
+def _side(node: ElementTree.Element) -> RelationEnd:
     get = node.attrib.get
-    return End(
+    return RelationEnd(
         int(node.attrib["id"]),
         node.attrib["column"],
         int(node.attrib["parent_id"]),
@@ -110,9 +114,11 @@ def _side(node: ElementTree.Element) -> End:
     )
 
 
-def _place(node: ElementTree.Element) -> tuple[Position, Position]:
+def _place(node: ElementTree.Element) -> tuple[TextPosition, TextPosition]:
     first, last = re.findall(r"\[(-?\d+),(-?\d+),(\w+)\]", node.attrib["coordinate"])
-    return Position(int(first[0]), int(first[1]), first[2]), Position(int(last[0]), int(last[1]), last[2])
+    return TextPosition(int(first[0]), int(first[1]), first[2]), TextPosition(
+        int(last[0]), int(last[1]), last[2]
+    )
 
 
 def test_the_reference_documents_are_reproduced_exactly(printed: list[str]) -> None:
@@ -182,10 +188,13 @@ def chain(*hops: str) -> Dlineage:
         for at in range(0, len(words) - 2, 2):
             source, flow, target = words[at : at + 3]
             for each in (source, target):
-                kind = Kind.TABLE if each in ("A", "D") else Kind.RESULTSET
+                kind = ObjectKind.TABLE if each in ("A", "D") else ObjectKind.RESULTSET
                 objects[each] = DbObject(kind, model.number(each), each, "table")
-            ends = [End(model.number(each, "c"), "c", model.number(each), each) for each in (source, target)]
-            relations.append(Relation(number * 10 + at, Flow(flow), "select", ends[1], (ends[0],)))
+            ends = [
+                RelationEnd(model.number(each, "c"), "c", model.number(each), each)
+                for each in (source, target)
+            ]
+            relations.append(ColumnRelation(number * 10 + at, FlowType(flow), "select", ends[1], (ends[0],)))
     return Dlineage((), tuple(objects.values()), tuple(relations))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from navlin.api.metrics import gauges
-from navlin.export.connection import Connection
+from navlin.export.connection import ServerConnection
 from navlin.export.following import follow
 from navlin.index.journal.export_positions import (
     ExportPosition,
@@ -192,7 +192,7 @@ def test_refusals_are_shown_until_everything_is_sent_again(
 
     atlas.refused_names = set()
     (settings,) = configuration.exports
-    with closing(Connection(settings.address())) as connection:
+    with closing(ServerConnection(settings.address())) as connection:
         follow(
             world.solr,
             world.name,

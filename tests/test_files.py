@@ -29,7 +29,7 @@ from hypothesis.stateful import (
 from extractors.lineage import file_split, followed_files, listed_files, planned_files, remembered_files
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import Line, follow, sought
-from extractors.lineage.held_files import HeldFiles
+from extractors.lineage.kept_open_files import KeptOpenFiles
 from extractors.lineage.listed_files import NothingToFollow
 from extractors.lineage.moved_files import FileWentAway
 from extractors.lineage.planned_files import plan_files
@@ -50,7 +50,7 @@ class Reader:
         self.pattern = pattern
         self.max_line_bytes = max_line_bytes
         self.saved: dict[str, Any] = {}
-        self.held = HeldFiles()
+        self.held = KeptOpenFiles()
         self.max_lines = 5_000
         self.rejects: list[Reject] = []
         self.rests: list[bytes] = []
@@ -58,11 +58,11 @@ class Reader:
     def plan(self, *, now_ms: int = NOW_MS, complete: bool = False) -> Plan:
         values = json.loads(json.dumps(self.saved))
         positions = Positions(values, now_ms=now_ms, complete=complete)
-        return plan_files(self.directories, (self.pattern,), positions, host="host-1", held=self.held)
+        return plan_files(self.directories, (self.pattern,), positions, host="host-1", kept_open=self.held)
 
     def restart(self) -> None:
         """Simulate a new process, which holds no file descriptors."""
-        self.held = HeldFiles()
+        self.held = KeptOpenFiles()
 
     def read(self, plan: Plan | None = None, *, now_ms: int = NOW_MS, rounds: int = 1_000) -> list[bytes]:
         plan = plan or self.plan(now_ms=now_ms)

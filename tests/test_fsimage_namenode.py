@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsNotFound, Status
+from extractors.hdfs.client import FileStatus, HdfsAddress, HdfsClient, HdfsNotFound
 from extractors.hdfs.image import describe_image, find_image
 from extractors.hdfs.status import to_listing
 from navlin.model.source import HDFS, Source, source_id
@@ -144,7 +144,7 @@ def _answered(client: HdfsClient) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _content(below: list[Status]) -> dict[str, Any]:
+def _content(below: list[FileStatus]) -> dict[str, Any]:
     """Totals over the files below a directory. Times are rounded up to whole seconds."""
     files = [each for each in below if not each.directory and each.symlink is None]
     content = {

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from extractors.hdfs.client import (
-    Event,
+    FileStatus,
     HdfsAddress,
     HdfsClient,
     HdfsError,
+    HdfsEvent,
     HdfsNotFound,
     HdfsRefused,
     HdfsUnavailable,
     MissingEvents,
-    Status,
     hdfs,
 )
 from extractors.hdfs.status import to_listing
@@ -69,7 +69,7 @@ def kinds(client: HdfsClient, after: int, below: str) -> list[tuple[str, str, st
     ]
 
 
-def one(client: HdfsClient, path: str) -> Status:
+def one(client: HdfsClient, path: str) -> FileStatus:
     (status,) = client.describe([path])
     assert status is not None
     return status
@@ -125,7 +125,7 @@ def test_reading_events_resumes_without_duplicates(
     for n in range(250):  # more than the NameNode returns at once
         hdfs_writer.mkdirs(f"{directory}/d{n}")
     at_once = [event for event in client.events(before) if event.path.startswith(directory)]
-    in_steps: list[Event] = []
+    in_steps: list[HdfsEvent] = []
     position = before
     for _ in range(10):
         events = client.events(position, limit=90)
@@ -176,7 +176,7 @@ def test_a_file_is_described_with_all_attributes(
     hdfs_writer.chmod(path, "640")
     hdfs_writer.touch(path, 1_600_000_000_123, 1_600_000_000_456)
     found = one(client, path)
-    assert found == Status(
+    assert found == FileStatus(
         path=path,
         directory=False,
         size=3000,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from extractors.hdfs import Hdfs
-from extractors.hdfs.client import Event, HdfsAddress, HdfsClient, hdfs
+from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsEvent, hdfs
 from extractors.hdfs.continuity import (
     BLOCK_POOL_ID,
     CLUSTER_ID,
@@ -20,7 +20,7 @@ from extractors.hdfs.continuity import (
     NAMESPACE_ID,
     TRANSACTIONS_KEPT,
     LastEdits,
-    Namespace,
+    NamespaceIds,
     why_another,
 )
 from extractors.hdfs.errors import HdfsError
@@ -254,35 +254,35 @@ def test_an_image_file_of_another_namespace_than_the_namenodes_is_refused(
 @pytest.mark.parametrize(
     ("followed", "now", "another"),
     [
-        (Namespace(), Namespace(1, "CID-1", "BP-1"), False),
-        (Namespace(1, "CID-1", "BP-1"), Namespace(), False),
-        (Namespace(1, "CID-1", "BP-1"), Namespace(1, "CID-1", "BP-1"), False),
-        (Namespace(1, "", ""), Namespace(0, "CID-1", "BP-1"), False),
-        (Namespace(1, "CID-1", "BP-1"), Namespace(2, "CID-1", "BP-1"), True),
-        (Namespace(1, "CID-1", "BP-1"), Namespace(1, "CID-2", "BP-1"), True),
-        (Namespace(1, "CID-1", "BP-1"), Namespace(0, "CID-1", "BP-2"), True),
+        (NamespaceIds(), NamespaceIds(1, "CID-1", "BP-1"), False),
+        (NamespaceIds(1, "CID-1", "BP-1"), NamespaceIds(), False),
+        (NamespaceIds(1, "CID-1", "BP-1"), NamespaceIds(1, "CID-1", "BP-1"), False),
+        (NamespaceIds(1, "", ""), NamespaceIds(0, "CID-1", "BP-1"), False),
+        (NamespaceIds(1, "CID-1", "BP-1"), NamespaceIds(2, "CID-1", "BP-1"), True),
+        (NamespaceIds(1, "CID-1", "BP-1"), NamespaceIds(1, "CID-2", "BP-1"), True),
+        (NamespaceIds(1, "CID-1", "BP-1"), NamespaceIds(0, "CID-1", "BP-2"), True),
     ],
 )
 def test_only_an_id_known_to_both_distinguishes_two_namespaces(
-    followed: Namespace, now: Namespace, another: bool
+    followed: NamespaceIds, now: NamespaceIds, another: bool
 ) -> None:
     assert bool(why_another(followed, now)) is another
 
 
 def test_the_last_events_are_remembered_with_every_field() -> None:
-    def last(*events: Event) -> list[object] | None:
+    def last(*events: HdfsEvent) -> list[object] | None:
         kept = LastEdits()
         for event in events:
             kept.add(event)
         return kept.position()
 
-    many = [Event(number, "CREATE", f"/{number}", "", False, 5) for number in range(1, 100)]
-    base = Event(7, "RENAME", "/a", "/b", False, 5)
-    others = [Event(**{**base._asdict(), name: value}) for name, value in OTHER_VALUES.items()]
+    many = [HdfsEvent(number, "CREATE", f"/{number}", "", False, 5) for number in range(1, 100)]
+    base = HdfsEvent(7, "RENAME", "/a", "/b", False, 5)
+    others = [HdfsEvent(**{**base._asdict(), name: value}) for name, value in OTHER_VALUES.items()]
 
     assert last() is None
     assert last(*many) == last(*many[-TRANSACTIONS_KEPT:]) and last(*many)[:2] == [84, 99]  # type: ignore[index]
-    assert set(OTHER_VALUES) == set(Event._fields)
+    assert set(OTHER_VALUES) == set(HdfsEvent._fields)
     assert len({str(last(event)) for event in (base, *others)}) == len(OTHER_VALUES) + 1
     assert last(base, base) != last(base)
 

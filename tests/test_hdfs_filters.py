@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.hdfs.filters import BadGlob, Filters, check_exclude, check_include
+from extractors.hdfs.filters import BadGlob, PathFilters, check_exclude, check_include
 
 TAKEN, LEFT_OUT = True, False
 
 
-def in_arrow(filters: Filters, path: str) -> bool:
+def in_arrow(filters: PathFilters, path: str) -> bool:
     """Whether the filters accept a path, tested as in a column of an image."""
     paths = pa.array([path])
     included = pc.match_substring_regex(paths, f"^{filters.included}$")[0].as_py()
@@ -24,7 +24,7 @@ def in_arrow(filters: Filters, path: str) -> bool:
     return included and not excluded
 
 
-def in_tree(filters: Filters, path: str) -> bool:
+def in_tree(filters: PathFilters, path: str) -> bool:
     """Whether the filters accept a path, tested as `Covered` tests it."""
     return not filters.matching or re.fullmatch(filters.matching, path.replace("%", "%25")) is not None
 
@@ -52,7 +52,7 @@ def in_tree(filters: Filters, path: str) -> bool:
     ],
 )
 def test_leftovers_of_jobs_are_excluded_by_default(path: str, taken: bool) -> None:
-    filters = Filters()
+    filters = PathFilters()
 
     assert filters.takes(path) is in_arrow(filters, path) is in_tree(filters, path) is taken
 
@@ -89,7 +89,7 @@ def test_leftovers_of_jobs_are_excluded_by_default(path: str, taken: bool) -> No
 def test_a_glob_covers_its_matches_and_everything_below(
     include: str, exclude: str, path: str, taken: bool
 ) -> None:
-    filters = Filters((include,), (exclude,) if exclude else ())
+    filters = PathFilters((include,), (exclude,) if exclude else ())
 
     assert filters.takes(path) is in_arrow(filters, path) is in_tree(filters, path) is taken
 
@@ -116,7 +116,7 @@ def test_all_three_filter_forms_agree(include: list[str], exclude: list[str], pa
             check_exclude(glob)
     except BadGlob:
         return
-    filters = Filters(tuple(include), tuple(exclude))
+    filters = PathFilters(tuple(include), tuple(exclude))
 
     assert filters.takes(path) is in_arrow(filters, path) is in_tree(filters, path)
     above = path.rpartition("/")[0]
@@ -131,11 +131,11 @@ def test_all_three_filter_forms_agree(include: list[str], exclude: list[str], pa
 )
 def test_a_name_matches_as_in_fnmatch(glob: str, name: str) -> None:
     if name and glob not in (".", ".."):
-        assert Filters(exclude=(f"/{glob}",)).takes(f"/{name}") is not fnmatchcase(name, glob)
+        assert PathFilters(exclude=(f"/{glob}",)).takes(f"/{name}") is not fnmatchcase(name, glob)
 
 
 def test_without_a_filter_everything_is_covered() -> None:
-    filters = Filters(exclude=())
+    filters = PathFilters(exclude=())
 
     assert filters.matching == ""
     assert filters.takes("/any/thing") and in_arrow(filters, "/any/thing")

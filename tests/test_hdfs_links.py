@@ -13,7 +13,7 @@ import pytest
 
 from extractors.hdfs import Hdfs
 from extractors.hms import HiveMetastore, idl
-from extractors.hms.client import Connection
+from extractors.hms.client import MetastoreConnection
 from extractors.spark import SparkEvents
 from linker.purge import PurgeReport, purge
 from navlin.index.graph.presentation import presented
@@ -26,7 +26,7 @@ from navlin.model.keys import path_key, table_key
 from navlin.model.source import HDFS, HIVE, SPARK, Estate, Source, normal_authority, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
 from tests.services.metastore import (
@@ -76,7 +76,7 @@ class Cluster:
             "spark_events": SparkEvents(estate.serving(SPARK), estate, str(folder)),
         }
         self.pipeline = Pipeline(solr.address, spark, self._clock)
-        self.client: Connection = metastore.client()
+        self.client: MetastoreConnection = metastore.client()
         writer.mkdirs(self.top)
         self.client.call(CREATE_DATABASE, idl.Database(name, locationUri=self.url("wh")))
 
@@ -157,7 +157,7 @@ class Cluster:
         }
 
     def drawn(self, start: str) -> set[str]:
-        return {each.id for each in lineage(self.solr, start, Options()).nodes}
+        return {each.id for each in lineage(self.solr, start, WalkOptions()).nodes}
 
     def purge(self, *, deleted_files: bool) -> PurgeReport:
         """Purge everything deleted until now, from a clock that is one day ahead."""

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.hdfs.client import Event
-from extractors.hdfs.filters import Filters
-from extractors.hdfs.touched import Touched
+from extractors.hdfs.client import HdfsEvent
+from extractors.hdfs.filters import PathFilters
+from extractors.hdfs.touched import TouchedPaths
 from navlin.model.tree import contains, parent_of
 
 
-def event(kind: str, path: str, to: str = "", *, directory: bool = False) -> Event:
+def event(kind: str, path: str, to: str = "", *, directory: bool = False) -> HdfsEvent:
     """An event as the NameNode reports it, with transaction id 0."""
-    return Event(0, kind, path, to, directory)
+    return HdfsEvent(0, kind, path, to, directory)
 
 
-def merged(*events: Event, takes: Callable[[str], bool] = lambda path: True) -> Touched:
-    touched = Touched(takes)
+def merged(*events: HdfsEvent, takes: Callable[[str], bool] = lambda path: True) -> TouchedPaths:
+    touched = TouchedPaths(takes)
     for each in events:
         touched.add(each)
     return touched
@@ -91,7 +91,7 @@ def test_a_chain_of_renames_lists_only_its_end() -> None:
 
 
 def test_an_excluded_path_is_ignored_but_its_directory_has_changed() -> None:
-    takes = Filters(exclude=("/**/_temporary",)).takes
+    takes = PathFilters(exclude=("/**/_temporary",)).takes
     touched = merged(
         event(CREATE, "/out/_temporary", directory=True),
         event(CREATE, "/out/_temporary/0/f"),
@@ -132,7 +132,7 @@ class FileSystem:
     """
 
     things: dict[str, tuple[bool, int]] = field(default_factory=lambda: {"/": (True, 0)})
-    events: list[Event] = field(default_factory=list)
+    events: list[HdfsEvent] = field(default_factory=list)
     stamp: int = 0
 
     def make(self, path: str, *, directory: bool) -> None:
@@ -185,7 +185,9 @@ class FileSystem:
         self.things[path] = (True, self.stamp)
 
 
-def follow(index: dict[str, tuple[bool, int]], there: FileSystem, touched: Touched, filters: Filters) -> None:
+def follow(
+    index: dict[str, tuple[bool, int]], there: FileSystem, touched: TouchedPaths, filters: PathFilters
+) -> None:
     """Update the index as the pipeline does: a path that is read is updated, a path that is covered but not read is
     removed.
     """
@@ -216,22 +218,22 @@ operations = st.lists(
 
 
 FILTERS = {
-    "everything": Filters(exclude=()),
-    "some left out": Filters(exclude=("/**/c", "/b/a")),
-    "some taken": Filters(("/a/*", "/b"), ("/a/b",)),
+    "everything": PathFilters(exclude=()),
+    "some left out": PathFilters(exclude=("/**/c", "/b/a")),
+    "some taken": PathFilters(("/a/*", "/b"), ("/a/b",)),
 }
 
 
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
 @settings(max_examples=300)
 @given(done=operations)
-def test_following_ends_in_the_current_state(filters: Filters, done: list[tuple[object, ...]]) -> None:
+def test_following_ends_in_the_current_state(filters: PathFilters, done: list[tuple[object, ...]]) -> None:
     follow_and_compare(filters, done)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
-def test_following_ends_in_the_current_state_after_many_operations(filters: Filters, seed: str) -> None:
+def test_following_ends_in_the_current_state_after_many_operations(filters: PathFilters, seed: str) -> None:
     @hypothesis.seed(seed)
     @settings(max_examples=2_000)
     @given(done=operations)
@@ -241,7 +243,7 @@ def test_following_ends_in_the_current_state_after_many_operations(filters: Filt
     many()
 
 
-def follow_and_compare(filters: Filters, done: list[tuple[object, ...]]) -> None:
+def follow_and_compare(filters: PathFilters, done: list[tuple[object, ...]]) -> None:
     there, index, reported = FileSystem(), {"/": (True, 0)}, 0
     for name, *arguments in [*done, ("follow", 0)]:
         match name, arguments:
@@ -254,7 +256,7 @@ def follow_and_compare(filters: Filters, done: list[tuple[object, ...]]) -> None
             case "rename", [str(path), str(to)]:
                 there.rename(path, to)
             case "follow", [int(behind)]:
-                touched = Touched(filters.takes)
+                touched = TouchedPaths(filters.takes)
                 until = max(reported, len(there.events) - behind)
                 for each in there.events[reported:until]:
                     touched.add(each)

@@ -14,7 +14,7 @@ import pytest
 
 from extractors.hms import HiveMetastore, idl
 from extractors.hms import plan as hms_plan
-from extractors.hms.client import Connection, MetastoreError, MetastoreRefused, connected
+from extractors.hms.client import MetastoreConnection, MetastoreError, MetastoreRefused, connected
 from extractors.hms.continuity import EVENT_DIGEST, digest_of
 from extractors.hms.fetch import VANISHED
 from extractors.hms.idl import Database, FieldSchema, NotificationEvent, StorageDescriptor, Table
@@ -123,13 +123,13 @@ def run(hms: HiveMetastore, positions: Positions | None = None) -> Run:
 
 
 @pytest.fixture
-def client(metastore: Metastore) -> Iterator[Connection]:
+def client(metastore: Metastore) -> Iterator[MetastoreConnection]:
     with connected(metastore.address) as connection:
         yield connection
 
 
 @pytest.fixture
-def databases(client: Connection, request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+def databases(client: MetastoreConnection, request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """Two databases used by one test only, ``t<number>_a`` and ``t<number>_b``."""
     stem = f"t{crc32(request.node.name.encode())}"
     names = f"{stem}_a", f"{stem}_b"
@@ -155,7 +155,7 @@ def name_of(database: str, *names: str) -> str:
 
 
 def test_a_first_run_lists_databases_tables_and_columns(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     client.call(
@@ -184,7 +184,7 @@ def test_a_first_run_lists_databases_tables_and_columns(
 
 
 def test_rereading_a_split_yields_the_same(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "orders"))
     plan = pickle.loads(pickle.dumps(hms)).plan(Positions(now_ms=NOW_MS))  # noqa: S301
@@ -193,7 +193,7 @@ def test_rereading_a_split_yields_the_same(
 
 
 def test_excluded_tables_are_neither_read_nor_deleted(
-    hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, metastore: Metastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     for name in ("orders", "tmp_orders"):
@@ -219,7 +219,7 @@ def test_a_listing_does_not_cover_operations(hms: HiveMetastore) -> None:
 
 
 def test_a_view_has_its_text_and_no_location(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     text = "SELECT id FROM orders WHERE password = 'hunter2'"
@@ -239,7 +239,7 @@ def test_a_view_has_its_text_and_no_location(
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_spark_table_has_the_columns_in_sparks_schema(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str], parts: int
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str], parts: int
 ) -> None:
     a, _ = databases
     schema = json.dumps(
@@ -299,7 +299,7 @@ def test_a_spark_table_has_the_columns_in_sparks_schema(
 
 
 def test_unparsable_columns_are_rejected_and_not_deleted(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     parameters = {"spark.sql.sources.schema.numParts": "2", "spark.sql.sources.schema.part.0": '{"type":'}
@@ -313,7 +313,7 @@ def test_unparsable_columns_are_rejected_and_not_deleted(
 
 
 def test_secrets_in_table_parameters_are_masked(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     client.call(CREATE_TABLE, table(a, "orders", parameters={"jdbc.password": "hunter2", "note": "kept"}))
@@ -325,7 +325,7 @@ def test_secrets_in_table_parameters_are_masked(
 
 
 def test_statistics_and_times_are_volatile(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     client.call(
@@ -339,7 +339,7 @@ def test_statistics_and_times_are_volatile(
 
 
 def test_a_table_of_a_storage_handler_without_files_has_no_location(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     handlers = {
@@ -362,7 +362,7 @@ STRANGE = "a b/c=ü%#'\"[x]{y}^?*:\\"
 
 
 def test_partitions_are_read_in_separate_splits(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     wide = table(a, "wide", partitioned_by={"ds": "string"}, location="file:/data/wide")
@@ -392,7 +392,7 @@ def test_partitions_are_read_in_separate_splits(
 
 
 def test_partition_events_reread_only_those_partitions(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     of = table(a, "orders", partitioned_by={"ds": "string", "region": "string"})
@@ -418,7 +418,7 @@ def test_partition_events_reread_only_those_partitions(
 
 
 def test_with_partitions_off_indexed_partitions_are_kept(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     of = table(a, "orders", partitioned_by={"ds": "string"})
@@ -449,7 +449,7 @@ def test_a_quiet_plan_costs_two_calls_and_no_split(hms: HiveMetastore, metastore
 
 
 def test_only_changed_tables_are_read_again(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     for name in ("untouched", "altered", "dropped", "dropped_and_made_again"):
@@ -485,7 +485,7 @@ def test_only_changed_tables_are_read_again(
 def test_a_long_log_is_read_in_pages(
     hms: HiveMetastore,
     metastore: Metastore,
-    client: Connection,
+    client: MetastoreConnection,
     databases: tuple[str, str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -505,7 +505,7 @@ def test_a_long_log_is_read_in_pages(
 
 
 def test_a_dropped_database_deletes_everything_below(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     client.call(CREATE_TABLE, table(a, "orders"))
@@ -530,7 +530,7 @@ def test_a_dropped_database_deletes_everything_below(
     ],
 )
 def test_an_alteration_of_only_times_or_statistics_is_ignored(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str], parameters: dict[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str], parameters: dict[str, str]
 ) -> None:
     a, _ = databases
     client.call(CREATE_TABLE, table(a, "orders"))
@@ -546,7 +546,7 @@ def test_an_alteration_of_only_times_or_statistics_is_ignored(
 
 
 def test_a_rename_across_databases_is_an_operation_and_metadata_moves_along(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     made = table(a, "orders", {"id": "int"}, partitioned_by={"ds": "string"})
@@ -584,7 +584,7 @@ def test_a_rename_across_databases_is_an_operation_and_metadata_moves_along(
 
 
 def test_successive_renames_keep_the_first_name(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     client.call(CREATE_TABLE, table(a, "one"))
@@ -609,7 +609,7 @@ def test_successive_renames_keep_the_first_name(
 
 
 def test_a_complete_plan_also_reports_renames(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     client.call(CREATE_TABLE, table(a, "orders"))
@@ -629,7 +629,7 @@ def test_a_complete_plan_also_reports_renames(
 
 
 def test_missing_events_cause_a_complete_plan(
-    hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, metastore: Metastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     first = run(hms)
     for name in ("orders", "customers", "lines"):
@@ -667,7 +667,7 @@ def test_a_restored_metastore_causes_a_complete_plan(hms: HiveMetastore) -> None
 
 
 def test_a_restored_metastore_beyond_the_position_is_read_completely(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     first = run(hms)
     other = {**first.saved().values, EVENT_DIGEST: digest_of(NotificationEvent(1, 1, "CREATE_TABLE"))}
@@ -684,7 +684,7 @@ def test_a_restored_metastore_beyond_the_position_is_read_completely(
 
 
 def test_the_newest_event_gives_the_metastores_time(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "just_now"))
 
@@ -704,7 +704,7 @@ def test_a_complete_plan_is_made_periodically(hms: HiveMetastore) -> None:
 
 
 def test_a_server_without_newer_calls_is_still_read(
-    hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, metastore: Metastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "orders"))
     newer = {b"get_table_objects_by_name_req": b"get_table_objects_by_name_???"}
@@ -777,7 +777,7 @@ def test_a_metastore_that_stops_mid_listing_raises_and_covers_nothing(
 
 
 def test_a_table_dropped_between_plan_and_read_is_rejected_and_not_deleted(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     for name in ("orders", "customers"):
@@ -795,7 +795,7 @@ def test_a_table_dropped_between_plan_and_read_is_rejected_and_not_deleted(
 
 
 def test_a_slow_batch_is_halved_and_a_slow_table_rejected(
-    hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, metastore: Metastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     for i in range(7):
@@ -813,7 +813,7 @@ def test_a_slow_batch_is_halved_and_a_slow_table_rejected(
 
 
 def test_a_metastore_that_no_longer_answers_raises(
-    hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, metastore: Metastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     for i in range(9):
         client.call(CREATE_TABLE, table(databases[0], f"t{i}"))
@@ -846,7 +846,7 @@ def test_a_server_that_is_not_a_metastore_is_reported(hms: HiveMetastore, metast
         list(replace(hms, uris=(wire.uri,)).check())
 
 
-def test_a_metastores_error_is_passed_on(client: Connection) -> None:
+def test_a_metastores_error_is_passed_on(client: MetastoreConnection) -> None:
     with pytest.raises(MetastoreRefused, match=r"get_database: NoSuchObjectException: .*no_such_database"):
         client.database("no_such_database")
 
@@ -877,7 +877,7 @@ def test_invalid_settings_are_named() -> None:
 
 
 def test_entities_missing_from_a_listing_are_looked_up_by_name(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
     client.call(CREATE_TABLE, table(a, "there"))

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from extractors.hms.entities import Reading, columns_of, to_table, usable_location
+from extractors.hms.entities import HmsReading, columns_of, to_table, usable_location
 from extractors.hms.events import TableName
 from extractors.hms.idl import FieldSchema, Order, SerDeInfo, StorageDescriptor, Table
 from extractors.hms.spark_schema import spark_columns
@@ -17,7 +17,7 @@ from navlin.model.records import Entity, Record, Reject, Relation
 from navlin.model.source import HIVE, Estate, Source
 
 SOURCE = Source("s", HIVE, "HIVE", "cluster")
-READING = Reading(SOURCE, Estate("cluster", (SOURCE,)), "hdfs://ns1", 5, "thrift://hms:9083")
+READING = HmsReading(SOURCE, Estate("cluster", (SOURCE,)), "hdfs://ns1", 5, "thrift://hms:9083")
 NAME = TableName("sales", "orders")
 
 

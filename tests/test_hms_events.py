@@ -23,7 +23,7 @@ from extractors.hms.events import (
 )
 from extractors.hms.idl import NotificationEvent
 from extractors.hms.names import partition_name, partition_values
-from extractors.hms.touched import MANY_PARTITIONS, Touched, TouchedTable
+from extractors.hms.touched import MANY_PARTITIONS, TouchedObjects, TouchedTable
 
 ORDERS = TableName("sales", "orders")
 SOLD = TableName("archive", "sold")
@@ -290,8 +290,8 @@ def test_a_partition_name_is_parsed_and_rebuilt() -> None:
 # -- Merging ---------------------------------------------------------------------------------------------------
 
 
-def touched_by(*changes: Change) -> Touched:
-    touched = Touched()
+def touched_by(*changes: Change) -> TouchedObjects:
+    touched = TouchedObjects()
     for change in changes:
         touched.add(change)
     return touched

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from extractors.hms import HiveMetastore, idl
-from extractors.hms.client import Connection, connected
+from extractors.hms.client import MetastoreConnection, connected
 from extractors.hms.plan import COMPLETE_MS, EVENT_ID
 from extractors.hms.splits import PartitionSplit
 from navlin.model.keys import EntityType
@@ -85,7 +85,7 @@ def limits(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) -> It
 
 
 @pytest.fixture
-def client(limits: Metastore) -> Iterator[Connection]:
+def client(limits: Metastore) -> Iterator[MetastoreConnection]:
     with connected(limits.address) as connection:
         yield connection
 
@@ -168,7 +168,9 @@ def test_three_thousand_columns_and_a_megabyte_comment_are_kept_and_a_longer_one
     assert not done.rejects
 
 
-def test_an_expired_notification_log_causes_a_complete_plan(limits: Metastore, client: Connection) -> None:
+def test_an_expired_notification_log_causes_a_complete_plan(
+    limits: Metastore, client: MetastoreConnection
+) -> None:
     hms = extractor(limits, "late_*")
     client.call(CREATE_TABLE, table("exam", "late_0"))
     first = run(hms)

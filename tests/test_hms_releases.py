@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from extractors.hms import HiveMetastore
-from extractors.hms.client import CallUnknown, Connection
+from extractors.hms.client import CallUnknown, MetastoreConnection
 from extractors.hms.idl import Database, Table
 from navlin.model.keys import EntityType
 from navlin.model.plan import Positions
@@ -64,7 +64,7 @@ def metastore(later_metastore: Metastore) -> Metastore:
     return later_metastore
 
 
-def create(client: Connection, made: Table) -> None:
+def create(client: MetastoreConnection, made: Table) -> None:
     try:
         client.call(CREATE_TABLE_REQ, CreateTableRequest(made, CAPABILITIES))
     except CallUnknown:
@@ -72,7 +72,7 @@ def create(client: Connection, made: Table) -> None:
 
 
 def test_event_messages_have_the_releases_format(
-    client: Connection, databases: tuple[str, str], later_metastore: LaterMetastore
+    client: MetastoreConnection, databases: tuple[str, str], later_metastore: LaterMetastore
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "orders"))
 
@@ -85,7 +85,7 @@ def test_event_messages_have_the_releases_format(
 
 @pytest.mark.parametrize("properties", ["default", "insert_only"])
 def test_a_transactional_table_and_its_neighbours_are_read(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str], properties: str
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str], properties: str
 ) -> None:
     a, _ = databases
     parameters = {"transactional": "true", "transactional_properties": properties}
@@ -105,7 +105,7 @@ def test_a_transactional_table_and_its_neighbours_are_read(
 
 
 def test_a_bucketed_table_is_read_with_its_buckets(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     made = table(databases[0], "orders")
     assert made.sd is not None
@@ -116,7 +116,7 @@ def test_a_bucketed_table_is_read_with_its_buckets(
 
 
 def test_a_materialized_view_is_a_view_with_a_location(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     text = "select id from orders"
@@ -131,7 +131,7 @@ def test_a_materialized_view_is_a_view_with_a_location(
 
 
 def test_another_catalog_is_a_separate_source(
-    hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
+    hms: HiveMetastore, metastore: Metastore, client: MetastoreConnection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
     catalog = f"c_{a}"
@@ -166,7 +166,7 @@ def test_another_catalog_is_a_separate_source(
     assert set(there.still_there([name_of(a, "sold"), name_of(a)])) == {name_of(a)}
 
 
-def replace_column(client: Connection, database: str, name: str) -> Table:
+def replace_column(client: MetastoreConnection, database: str, name: str) -> Table:
     """An existing table with its second column renamed, not yet saved."""
     (as_it_is,) = client.tables(database, [name])
     assert as_it_is.sd is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from extractors.hms import HiveMetastore
-from extractors.hms.client import Connection, MetastoreError, connected
+from extractors.hms.client import MetastoreConnection, MetastoreError, connected
 from navlin.model.plan import Positions
 from navlin.model.source import HIVE, Estate, Source, source_id
 from tests.services.certificates import PASSWORD, Certificate, certificate
@@ -82,7 +82,7 @@ def port(own: Certificate) -> Iterator[int]:
 
 
 def test_a_server_with_the_trusted_certificate_is_connected(own: Certificate, port: int) -> None:
-    Connection(source(port, own.certificate)._address).close()
+    MetastoreConnection(source(port, own.certificate)._address).close()
 
 
 def test_each_untrusted_server_is_reported(
@@ -113,7 +113,7 @@ def test_an_untrusted_instance_is_skipped_for_the_next(
             source(port, own.certificate),
             uris=tuple(f"thrift://127.0.0.1:{each}" for each in (strange, port)),
         )
-        connection = Connection(both._address)
+        connection = MetastoreConnection(both._address)
         connection.close()
 
     assert connection.uri == both.uris[1]

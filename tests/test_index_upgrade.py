@@ -33,7 +33,7 @@ from navlin.index.solr.solr import Solr, SolrError
 from navlin.query.answer import Direction
 from navlin.query.finding import find_for_people
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.service.inheriting import keep_inherited
 from navlin.service.maintenance import opening
 from navlin.service.maintenance.opening import open_index
@@ -146,7 +146,7 @@ def test_an_old_index_is_upgraded_on_opening_and_answers_as_before(
 def assert_inheritance_is_computed(solr: Solr) -> None:
     """Assert that inheritance is computed for the whole old index, although none of its documents is marked as due."""
     (report,) = solr.select(ELEMENTS, {"q": "+type:TABLE +originalName:board_report"})["response"]["docs"]
-    origin = lineage(solr, report["identity"], Options(Direction.UPSTREAM)).nodes[-1]
+    origin = lineage(solr, report["identity"], WalkOptions(Direction.UPSTREAM)).nodes[-1]
     solr.add(ELEMENTS, [{"identity": origin.id, "tags": {"set": ["from before"]}}])
     assert not is_computed(solr)
     assert keep_inherited(solr) > 0

@@ -21,10 +21,10 @@ import requests
 
 from linker.purge import purge
 from navlin.index.graph.sources import known_sources
-from navlin.index.graph.state import held_below, held_in_range
+from navlin.index.graph.state import stored_below, stored_in_range
 from navlin.index.graph.unlinked import unlinked_counts
 from navlin.index.journal.holder import Holder
-from navlin.index.journal.overview import held_run, source_overview
+from navlin.index.journal.overview import blocked_run, source_overview
 from navlin.index.journal.runs import Status, last_run, load_positions, runs_to_link
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.connection import SolrSession
@@ -32,7 +32,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, partition_key
 from navlin.query.lineage import lineage
 from navlin.query.names import AmbiguousName, UnknownName, entity_named
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.search import search
 from navlin.query.show import show
 from tests.support.indexed_estate import World as Linked
@@ -186,7 +186,9 @@ def test_user_queries_use_only_indexed_fields(solr: Solr, asked: Asked) -> None:
     world.index()
     for start in (t, c, operation, execution, world.column("c.b"), world.path("/indexed/t")):
         lineage(solr, start.identity)
-        everything = Options(columns=True, operations=True, deleted=True, control_flow=True, unlinked=True)
+        everything = WalkOptions(
+            columns=True, operations=True, deleted=True, control_flow=True, unlinked=True
+        )
         lineage(solr, start.identity, everything)
         show(solr, start.identity)
     for name in ("db.t", "db.t.a", "/indexed/t", "hdfs://indexed-questions/indexed/t", "gone"):
@@ -216,10 +218,10 @@ def test_navlins_own_work_uses_only_indexed_fields(solr: Solr, asked: Asked) -> 
     world.drop(world.hive, table)
     world.link()
     for core in (ELEMENTS, RELATIONS):
-        list(held_below(solr, core, world.hive.id, ["/DB"]))
-        list(held_in_range(solr, core, world.hive.id))
+        list(stored_below(solr, core, world.hive.id, ["/DB"]))
+        list(stored_in_range(solr, core, world.hive.id))
     source_overview(solr, world.hive.id)
-    held_run(solr, world.hive.id)
+    blocked_run(solr, world.hive.id)
     unlinked_counts(solr, world.now_ms)
     known_sources(solr)
     last_run(solr, world.hive.id, Status.FINISHED)

@@ -15,7 +15,7 @@ from navlin.cli.invocation import Exit
 from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, partition_key
-from navlin.query.inherited import COLUMNS, Inherited, Word, inherited
+from navlin.query.inherited import COLUMNS, Inherited, TagOrProperty, inherited
 from navlin.query.scanner import QueryError
 from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.web import Web
@@ -41,7 +41,7 @@ def write(world: World, key: Key, **fields: Any) -> None:
 
 def ask(world: World, tag: str, **options: Any) -> dict[str, Inherited]:
     world.index()
-    origins = list(inherited(world.solr, Word(tag), **options))
+    origins = list(inherited(world.solr, TagOrProperty(tag), **options))
     return {each.node.name.removeprefix("db."): each for origin in origins for each in origin.inherited}
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from navlin.cli.invocation import Exit
-from navlin.edit.words import Properties, Tags, Words, edit_words
+from navlin.edit.annotation_changes import AnnotationChanges, Properties, Tags, edit_annotations
 from navlin.index.admin.cores import CORES
 from navlin.index.graph.entity import readable_name
 from navlin.index.graph.graph import Graph
@@ -29,8 +29,8 @@ from navlin.model.identity import run_id
 from navlin.model.keys import Key
 from navlin.model.records import Entity, Relation
 from navlin.model.source import Source
-from navlin.query.inherited import Word, inherited
-from navlin.query.reach import reach
+from navlin.query.closure import closure_of
+from navlin.query.inherited import TagOrProperty, inherited
 from navlin.service.inheriting import keep_inherited
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.indexed_estate import World
@@ -62,7 +62,7 @@ class Estate:
     put: list[tuple[Source, Entity | Relation]] = field(default_factory=list)
     gone: list[tuple[Source, Key | Relation]] = field(default_factory=list)
     purged: list[Relation] = field(default_factory=list)
-    edits: dict[str, Words] = field(default_factory=dict)
+    edits: dict[str, AnnotationChanges] = field(default_factory=dict)
 
     def key(self, name: str) -> Key:
         """The key of ``a``, a table; ``a.x``, its column; ``/p``, a path; or any other name, a statement."""
@@ -114,16 +114,20 @@ class Estate:
             self.gone.append((self.world.hive, relation))
 
     def tag(self, name: str, *tags: str) -> None:
-        self.edits[self.key(name).identity] = Words(tags=Tags(add=tags))
+        self.edits[self.key(name).identity] = AnnotationChanges(tags=Tags(add=tags))
 
     def untag(self, name: str, *tags: str) -> None:
-        self.edits[self.key(name).identity] = Words(tags=Tags(remove=tags))
+        self.edits[self.key(name).identity] = AnnotationChanges(tags=Tags(remove=tags))
 
     def stop(self, name: str, said: str = "*") -> None:
-        self.edits[self.key(name).identity] = Words(properties=Properties(add={"notInherited": said}))
+        self.edits[self.key(name).identity] = AnnotationChanges(
+            properties=Properties(add={"notInherited": said})
+        )
 
     def go_on(self, name: str) -> None:
-        self.edits[self.key(name).identity] = Words(properties=Properties(remove=("notInherited",)))
+        self.edits[self.key(name).identity] = AnnotationChanges(
+            properties=Properties(remove=("notInherited",))
+        )
 
 
 def nothing(*_: int) -> None:
@@ -137,7 +141,7 @@ def happen(*estates: Estate, progress: Callable[[int, int], None] = nothing) -> 
         defaultdict[Source, list[Entity | Relation]](list),
         defaultdict[Source, list[Key | Relation]](list),
     )
-    edits: dict[str, Words] = {}
+    edits: dict[str, AnnotationChanges] = {}
     for estate in estates:
         for source, thing in estate.put:
             put[source].append(thing)
@@ -148,7 +152,7 @@ def happen(*estates: Estate, progress: Callable[[int, int], None] = nothing) -> 
     runs += [world.drop(source, *things) for source, things in gone.items()]
     if runs:
         world.link(*runs)
-    list(edit_words(world.solr, edits, ANN))
+    list(edit_annotations(world.solr, edits, ANN))
     purge(world, [relation for estate in estates for relation in estate.purged])
     for estate in estates:
         for pending in (estate.put, estate.gone, estate.purged, estate.edits):
@@ -176,7 +180,7 @@ def asked(solr: Solr) -> Inherits:
     """Inherited tags as `navlin inherited` computes them."""
     answer: Inherits = {}
     for tag in TAGS:
-        for origin in inherited(solr, Word(tag)):
+        for origin in inherited(solr, TagOrProperty(tag)):
             for each in origin.inherited:
                 answer.setdefault(each.node.name, set()).add(tag.casefold())
     return answer
@@ -434,9 +438,9 @@ def test_an_origin_with_unreadable_lineage_keeps_its_reach_and_blocks_no_other(
     def breaks(solr: Solr, start: str, stops: frozenset[str]) -> object:
         if start == broken:
             raise KeyError(start)
-        return reach(solr, start, stops)
+        return closure_of(solr, start, stops)
 
-    monkeypatch.setattr("navlin.service.inheriting.reach", breaks)
+    monkeypatch.setattr("navlin.service.inheriting.closure_of", breaks)
     other.tag("a.x", "PII")
     note_due(private_solr, everything=True)
     happen(one, other)
@@ -465,7 +469,11 @@ def test_tags_unrelated_to_a_change_are_not_recomputed(private_solr: Solr) -> No
     assert followed == [(1, 1)]
     assert of(one, stored(private_solr)) == {**BC, "d.x": {"pii"}}
     before = world.versions()
-    list(edit_words(world.solr, {one.key("b").identity: Words(texts={"description": "daily"})}, ANN))
+    list(
+        edit_annotations(
+            world.solr, {one.key("b").identity: AnnotationChanges(texts={"description": "daily"})}, ANN
+        )
+    )
     assert count_due(world.solr) == 0, "of a description nothing follows"
     world.link(run_id(world.impala.id, world.runs[world.impala.id]))
     assert keep_inherited(world.solr) == 0, "linking twice changes nothing"
@@ -480,7 +488,11 @@ def test_an_interrupted_update_is_completed_by_the_next(private_solr: Solr, core
     estate = Estate(World(emptied(private_solr), "cut"), "db")
     chain(estate)
     happen(estate)
-    list(edit_words(private_solr, {estate.key("a.x").identity: Words(tags=Tags(add=("PII",)))}, ANN))
+    list(
+        edit_annotations(
+            private_solr, {estate.key("a.x").identity: AnnotationChanges(tags=Tags(add=("PII",)))}, ANN
+        )
+    )
 
     def passes(call: Call) -> bool:
         return not (
@@ -502,7 +514,11 @@ def test_a_stopped_update_is_left_to_the_next(private_solr: Solr) -> None:
     estate = Estate(World(emptied(private_solr), "ends"), "db")
     chain(estate)
     happen(estate)
-    list(edit_words(private_solr, {estate.key("a.x").identity: Words(tags=Tags(add=("PII",)))}, ANN))
+    list(
+        edit_annotations(
+            private_solr, {estate.key("a.x").identity: AnnotationChanges(tags=Tags(add=("PII",)))}, ANN
+        )
+    )
     asked_to_stop = iter([False])
     assert keep_inherited(private_solr, stop=lambda: next(asked_to_stop, True)) == 0
     assert (stored(private_solr), count_due(private_solr)) == ({}, 1)
@@ -519,7 +535,11 @@ def test_an_update_between_noting_an_edit_and_writing_it_loses_nothing(private_s
         return True
 
     with SolrProxy(private_solr.address, passes) as proxy, Solr(proxy.address) as between:
-        list(edit_words(between, {estate.key("a.x").identity: Words(tags=Tags(add=("PII",)))}, ANN))
+        list(
+            edit_annotations(
+                between, {estate.key("a.x").identity: AnnotationChanges(tags=Tags(add=("PII",)))}, ANN
+            )
+        )
     happen(estate)
     assert stored(private_solr) == {f"db.{name}": tags for name, tags in BC.items()}
 
@@ -535,7 +555,9 @@ def test_an_edit_during_the_computation_is_due_again(private_solr: Solr) -> None
         if not untagged:
             untagged.append(True)
             identity = estate.key("a.x").identity
-            list(edit_words(private_solr, {identity: Words(tags=Tags(remove=("PII",)))}, ANN))
+            list(
+                edit_annotations(private_solr, {identity: AnnotationChanges(tags=Tags(remove=("PII",)))}, ANN)
+            )
 
     happen(estate, progress=untag)
     assert untagged

@@ -16,7 +16,7 @@ import pytest
 
 from extractors.hdfs.continuity import TRANSACTIONS_KEPT
 from extractors.hdfs.plan import ROUNDS_KEPT
-from extractors.lineage import followed_files, held_files
+from extractors.lineage import followed_files, kept_open_files
 from extractors.oozie import plan as oozie
 from extractors.oozie import reading
 from extractors.openlineage import kept_runs
@@ -78,7 +78,8 @@ KEPT: Final[dict[str, Row]] = {
         ),
     ),
     "moved files": Row(
-        f"{held_files.MOST_OF_A_SOURCE} descriptors, {held_files.MOST_IN_ALL} in all; a day if a file cannot be read",
+        f"{kept_open_files.MOST_OF_A_SOURCE} descriptors, {kept_open_files.MOST_IN_ALL} in all; a "
+        "day if a file cannot be read",
         "a source's",
         "the oldest that are still in their directory are closed; of what cannot be read any more the bytes are counted",
         "`navlin rejects`",
@@ -96,8 +97,8 @@ KEPT: Final[dict[str, Row]] = {
         (("extractors.openlineage.openlineage_events", "key"),),
         (
             "extractors.openlineage.kept_runs.SavedRun",
-            "extractors.openlineage.runs.Known",
-            "extractors.openlineage.runs.Run",
+            "extractors.openlineage.runs.DatasetState",
+            "extractors.openlineage.runs.JobRun",
         ),
         ("test_many_long_start_events_neither_kill_spark_nor_affect_another_sender",),
     ),
@@ -120,8 +121,8 @@ KEPT: Final[dict[str, Row]] = {
             (f"{SPARK}.spark_events", "name"),
         ),
         (
-            f"{SPARK}.application.Application",
-            f"{SPARK}.application.Execution",
+            f"{SPARK}.application.SparkApplication",
+            f"{SPARK}.application.SqlExecution",
             f"{SPARK}.application.Numbers",
             f"{SPARK}.catalogs.Catalogs",
             f"{SPARK}.jdbc_catalogs.JdbcCatalog",
@@ -142,8 +143,8 @@ KEPT: Final[dict[str, Row]] = {
         "`navlin rejects`, `navlin incomplete`",
         classes=(
             f"{SPARK}.stream_state.Stream",
-            f"{SPARK}.stream_columns.Batch",
-            f"{SPARK}.plan.reads.End",
+            f"{SPARK}.stream_columns.BatchExecutions",
+            f"{SPARK}.plan.reads.PlanEnd",
         ),
         proved=(
             "test_streams_beyond_the_limit_are_rejected_and_their_operations_flagged",
@@ -158,7 +159,7 @@ KEPT: Final[dict[str, Row]] = {
         "a reject; it is read again while it is listed, and without its history if that has not come",
         "`navlin rejects`, `navlin incomplete`",
         ((f"{YARN}.plan", "OPEN"),),
-        (f"{YARN}.applications.Application", f"{YARN}.applications.Job", f"{YARN}.plan.Before"),
+        (f"{YARN}.applications.YarnApplication", f"{YARN}.applications.MapReduceJob", f"{YARN}.plan.SavedYarnState"),
         (
             "test_open_applications_beyond_a_users_share_are_rejected_and_others_kept",
             "test_open_applications_are_bounded_in_bytes",
@@ -178,8 +179,8 @@ KEPT: Final[dict[str, Row]] = {
         "a user's",
         "a reject, and the job's operation is incomplete",
         "`navlin rejects`, `navlin incomplete`",
-        ((f"{YARN}.plan", "self.key(self.seen)"), (f"{YARN}.jobs", "Unread.key(seen)")),
-        (f"{YARN}.plan.Unread",),
+        ((f"{YARN}.plan", "self.key(self.seen)"), (f"{YARN}.jobs", "UnreadConfiguration.key(seen)")),
+        (f"{YARN}.plan.UnreadConfiguration",),
         (
             "test_unread_configurations_are_limited_per_user_and_the_other_jobs_incomplete",
         ),
@@ -190,7 +191,7 @@ KEPT: Final[dict[str, Row]] = {
         "no loss if the server lists workflows by their last change; else a reject, and an end may stay unknown",
         "`navlin rejects`",
         ((f"{OOZIE}.plan", "OPEN"),),
-        (f"{OOZIE}.plan.Before",),
+        (f"{OOZIE}.plan.SavedOozieState",),
         ("test_open_workflows_beyond_a_users_share_are_rejected_where_the_server_cannot_sort",),
     ),
     "Oozie's workflows that were read": Row(
@@ -214,7 +215,7 @@ KEPT: Final[dict[str, Row]] = {
         "nobody's: the first",
         "a reject",
         "`navlin rejects`",
-        ((f"{OOZIE}.wanted", "self.key(self.id)"), (f"{OOZIE}.reading", "Unread.key(wanted.id)")),
+        ((f"{OOZIE}.wanted", "self.key(self.id)"), (f"{OOZIE}.reading", "UnreadJob.key(wanted.id)")),
         proved=("test_a_job_is_given_up_after_enough_attempts",),
     ),
     "jobs of engines' runs that may get further jobs": Row(
@@ -233,8 +234,8 @@ KEPT: Final[dict[str, Row]] = {
         "it goes when it is read, or planned no more",
         "`navlin status` names it; a reject when it is set aside",
         (
-            ("navlin.pipeline.crashes", "HELD_BACK + name"),
-            ("navlin.pipeline.planning", "HELD_BACK + name"),
+            ("navlin.pipeline.crashes", "BACKING_OFF + name"),
+            ("navlin.pipeline.planning", "BACKING_OFF + name"),
         ),
         proved=(
             "test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read",
@@ -248,7 +249,7 @@ KEPT: Final[dict[str, Row]] = {
         "what contains them stands for them, nothing is flagged deleted, and a person is asked",
         "the run is held",
         (("navlin.pipeline.run", "MISSING"),),
-        ("navlin.pipeline.missing.Remembered", "navlin.pipeline.guard.HighWater"),
+        ("navlin.pipeline.missing.MissingState", "navlin.pipeline.guard.HighWaterMark"),
         (
             "test_too_many_missing_places_are_grouped_by_parent_and_all_counted",
             "test_missing_paths_are_bounded_in_total_length",
@@ -302,8 +303,8 @@ KEPT: Final[dict[str, Row]] = {
         (),
         (
             "extractors.yarn.sqoop_job.SqoopJob",
-            "extractors.yarn.sqoop_job.Kind",
-            "extractors.yarn.configuration.Place",
+            "extractors.yarn.sqoop_job.TransferKind",
+            "extractors.yarn.configuration.JobPath",
         ),
         ("test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records",),
     ),
@@ -325,8 +326,9 @@ PASSES: Final = ("navlin.pipeline.reading", "raw(row['identity'])")
 """The (module, key) that passes on the positions read by a task, so that they are saved."""
 NOT_KEPT: Final = frozenset(
     {
-        "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
-        "extractors.openlineage.events.Dataset", "extractors.spark.plan.kinds.PlanNode", "extractors.spark.plan.text._Line",
+        "extractors.hdfs.client.HdfsEvent", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
+        "extractors.openlineage.events.EventDataset", "extractors.spark.plan.kinds.PlanNode",
+        "extractors.spark.plan.text._Line",
         "extractors.rest.RestAddress",
     }
 )  # fmt: skip

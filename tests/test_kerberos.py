@@ -26,7 +26,7 @@ from extractors.yarn import Yarn
 from extractors.yarn.plan import JOBS
 from navlin.java import JavaProgram
 from navlin.kerberos.client import Kerberos, Login, kerberos
-from navlin.kerberos.words import KerberosFailed, in_words
+from navlin.kerberos.messages import KerberosFailed, in_words
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split

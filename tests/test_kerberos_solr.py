@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.export.connection import Address, Connection, NotAllowed
+from navlin.export.connection import NotAllowed, ServerAddress, ServerConnection
 from navlin.index.admin import cores
 from navlin.index.admin.cores import CORES
 from navlin.index.journal.runs import Status
@@ -95,12 +95,12 @@ def test_an_export_reaches_a_kerberized_server_and_fails_without_a_ticket(
     """Any server that accepts JSON will do, so this Solr is the target of the export."""
     what: dict[str, Any] = {"params": {"commit": "true"}, "headers": {"Content-Type": "application/json"}}
     path, body = f"/{RELATIONS}/update", b'[{"identity": "exported"}]'
-    with closing(Connection(Address(ticketed.address.url, login=login))) as connection:
+    with closing(ServerConnection(ServerAddress(ticketed.address.url, login=login))) as connection:
         assert connection.send("POST", path, body, **what).status_code == 200
     assert ticketed.count(RELATIONS, "identity:exported") == 1
 
     with (
-        closing(Connection(Address(ticketed.address.url))) as nobody,
+        closing(ServerConnection(ServerAddress(ticketed.address.url))) as nobody,
         pytest.raises(NotAllowed, match="HTTP 401"),
     ):
         nobody.send("POST", path, body, **what)

@@ -31,10 +31,10 @@ from click.testing import CliRunner
 from sansldap import ExtendedOperations, LDAPFilter, LDAPResultCode, LDAPServer, SearchScope
 
 from navlin.access.attempts import Attempts
-from navlin.access.directory import Directory, DirectoryFailed, Stranger
-from navlin.access.gate import Caller, Gate, Later, Refused
-from navlin.access.known_places import KnownPlaces
-from navlin.access.ldap import Server, conversation, escaped
+from navlin.access.authentication import Authentication, AuthenticationFailed, Caller, DeferredCheck
+from navlin.access.directory import Directory, DirectoryFailed, UnknownUser
+from navlin.access.known_addresses import KnownAddresses
+from navlin.access.ldap import LdapEndpoint, conversation, escaped
 from navlin.access.roles import Role
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
@@ -116,7 +116,7 @@ def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role |
     """The user's role, or the reason why login is refused."""
     try:
         return directory.user(name, password).role
-    except Stranger as error:
+    except UnknownUser as error:
         return str(error)
 
 
@@ -234,7 +234,7 @@ def test_a_user_has_the_directorys_spelling_of_the_name(directory: Callable[...,
 def test_an_empty_password_never_reaches_the_server(
     directory: Callable[..., Directory], ldap: LdapServer
 ) -> None:
-    with conversation(Server(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
+    with conversation(LdapEndpoint(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
         speaking._messages.bind_simple(dn_of("ann"), "")
         assert next(speaking._answers()).result.result_code == 0, "this server, as others do, says yes to it"  # type: ignore[attr-defined]
         for dn, password in (("", "x"), ("x", ""), ("x", "\0"), ("", "")):
@@ -252,7 +252,7 @@ def test_an_empty_password_never_reaches_the_server(
 )
 def test_a_name_is_escaped_in_filters_and_dns(ldap: LdapServer, text: str) -> None:
     ldap.asked()
-    with conversation(Server(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
+    with conversation(LdapEndpoint(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
         assert speaking.bind(ACCOUNT, ACCOUNT_PASSWORD)
         found = speaking.entries(
             BASE, SearchScope.SUBTREE, LDAPFilter.from_string(f"(uid={escaped(text)})"), "uid"
@@ -498,88 +498,102 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gate(directory: Callable[..., Directory], tmp_path: Path, clock: Clock) -> Gate:
+def authentication(directory: Callable[..., Directory], tmp_path: Path, clock: Clock) -> Authentication:
     file = AccessFile(tmp_path / "state")
     file.add_user("chief", Role.LINEAGE_VIEWER, OWN_PASSWORD)
     sessions = Sessions(tmp_path / "state", 3_600, 36_000, clock)
-    return Gate(
+    return Authentication(
         file,
         Attempts(lambda: clock.now_ms / 1000),
         clock,
         sessions,
-        KnownPlaces(tmp_path / "state"),
+        KnownAddresses(tmp_path / "state"),
         directory=directory(remember_s=60.0),
     )
 
 
-def shown(gate: Gate, name: str, password: str = PASSWORD) -> Caller | Refused:
-    return settled(gate.by_password(name, password, "10.0.0.1"))
+def shown(
+    authentication: Authentication, name: str, password: str = PASSWORD
+) -> Caller | AuthenticationFailed:
+    return settled(authentication.by_password(name, password, "10.0.0.1"))
 
 
-def settled(found: Caller | Refused | Later) -> Caller | Refused:
-    return found.ask() if isinstance(found, Later) else found
+def settled(found: Caller | AuthenticationFailed | DeferredCheck) -> Caller | AuthenticationFailed:
+    return found.ask() if isinstance(found, DeferredCheck) else found
 
 
 @pytest.mark.services
-def test_a_local_user_is_never_looked_up_in_the_directory(gate: Gate, ldap: LdapServer) -> None:
-    assert isinstance(shown(gate, "chief"), Refused)
-    ours = shown(gate, "chief", OWN_PASSWORD)
+def test_a_local_user_is_never_looked_up_in_the_directory(
+    authentication: Authentication, ldap: LdapServer
+) -> None:
+    assert isinstance(shown(authentication, "chief"), AuthenticationFailed)
+    ours = shown(authentication, "chief", OWN_PASSWORD)
     assert isinstance(ours, Caller)
     assert ours.user.role is Role.LINEAGE_VIEWER
     assert ldap.asked() == []
-    spelled = shown(gate, "CHIEF")
-    assert isinstance(spelled, Refused)
+    spelled = shown(authentication, "CHIEF")
+    assert isinstance(spelled, AuthenticationFailed)
     assert spelled.reason == "chief is a local user of navlin, with a password of its own here"
 
 
 @pytest.mark.services
-def test_a_directory_answer_is_cached_briefly(gate: Gate, ldap: LdapServer, clock: Clock) -> None:
+def test_a_directory_answer_is_cached_briefly(
+    authentication: Authentication, ldap: LdapServer, clock: Clock
+) -> None:
     for _ in range(3):
-        assert isinstance(shown(gate, "ann"), Caller)
-    assert isinstance(shown(gate, "ann", "wrong"), Refused), "what is remembered is the right password alone"
+        assert isinstance(shown(authentication, "ann"), Caller)
+    assert isinstance(shown(authentication, "ann", "wrong"), AuthenticationFailed), (
+        "what is remembered is the right password alone"
+    )
     assert ldap.asked().count(("bind", dn_of("ann"))) == 2
     clock.now_ms += 60_000
-    assert isinstance(shown(gate, "ann"), Caller)
+    assert isinstance(shown(authentication, "ann"), Caller)
     assert ldap.asked().count(("bind", dn_of("ann"))) == 1
 
 
 @pytest.mark.services
-def test_guessing_is_throttled_before_the_directory_is_queried(gate: Gate, ldap: LdapServer) -> None:
+def test_guessing_is_throttled_before_the_directory_is_queried(
+    authentication: Authentication, ldap: LdapServer
+) -> None:
     for number in range(6):
-        assert isinstance(shown(gate, ("bob", "BOB", "Bob")[number % 3], f"guess {number}"), Refused)
+        assert isinstance(
+            shown(authentication, ("bob", "BOB", "Bob")[number % 3], f"guess {number}"), AuthenticationFailed
+        )
     ldap.asked()
-    locked = shown(gate, "bob")
-    assert isinstance(locked, Refused)
+    locked = shown(authentication, "bob")
+    assert isinstance(locked, AuthenticationFailed)
     assert locked.wait_s > 0
     assert ldap.asked() == []
 
 
 @pytest.mark.services
-def test_a_silent_directory_locks_nobody_out(gate: Gate, ldap: LdapServer) -> None:
+def test_a_silent_directory_locks_nobody_out(authentication: Authentication, ldap: LdapServer) -> None:
     ldap.close()
     try:
         for _ in range(8):
-            found = shown(gate, "bob")
-            assert isinstance(found, Refused)
+            found = shown(authentication, "bob")
+            assert isinstance(found, AuthenticationFailed)
             assert found.failed
             assert found.wait_s == 0
     finally:
         ldap.open()
     time.sleep(2)
-    assert isinstance(shown(gate, "bob"), Caller)
+    assert isinstance(shown(authentication, "bob"), Caller)
 
 
 @pytest.mark.services
-def test_a_session_ends_if_the_group_or_user_is_removed(gate: Gate, ldap: LdapServer, clock: Clock) -> None:
+def test_a_session_ends_if_the_group_or_user_is_removed(
+    authentication: Authentication, ldap: LdapServer, clock: Clock
+) -> None:
     ldap.change("dn: " + person("ivy")[4:].replace("\nobjectClass", "\nchangetype: add\nobjectClass", 1))
     member = f"dn: {group('viewers')}\nchangetype: modify\n{{}}: memberUid\nmemberUid: ivy\n"
     ldap.change(member.format("add"))
-    caller = shown(gate, "ivy")
+    caller = shown(authentication, "ivy")
     assert isinstance(caller, Caller)
-    session = gate.log_in(caller)
+    session = authentication.log_in(caller)
 
-    def asked() -> Caller | Refused:
-        return settled(gate.caller("", "10.0.0.1", (), session.secret))
+    def asked() -> Caller | AuthenticationFailed:
+        return settled(authentication.caller("", "10.0.0.1", (), session.secret))
 
     first = asked()
     assert isinstance(first, Caller)
@@ -587,18 +601,18 @@ def test_a_session_ends_if_the_group_or_user_is_removed(gate: Gate, ldap: LdapSe
     ldap.change(member.format("delete"))
     assert isinstance(asked(), Caller), "for as long as an answer counts"
     clock.now_ms += 60_000
-    assert isinstance(asked(), Refused)
+    assert isinstance(asked(), AuthenticationFailed)
     ldap.change(member.format("add"))
-    assert isinstance(asked(), Refused), "what has ended stays so"
+    assert isinstance(asked(), AuthenticationFailed), "what has ended stays so"
 
     clock.now_ms += 60_000
-    again = shown(gate, "ivy")
+    again = shown(authentication, "ivy")
     assert isinstance(again, Caller)
-    session = gate.log_in(again)
+    session = authentication.log_in(again)
     assert isinstance(asked(), Caller)
     ldap.change(f"dn: {dn_of('ivy')}\nchangetype: delete\n")
     clock.now_ms += 60_000
-    assert isinstance(asked(), Refused)
+    assert isinstance(asked(), AuthenticationFailed)
 
 
 BAD = {

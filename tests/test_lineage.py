@@ -11,9 +11,9 @@ import pytest
 from navlin.index.schema.fields import RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, column_key, operation_key, partition_key
-from navlin.query.answer import Direction, Edge, Lineage, Reason
+from navlin.query.answer import CutReason, Direction, Edge, Lineage
 from navlin.query.lineage import Uncollected, UnknownEntity, lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.show import show
 from tests.support.folded_lineage import fold
 from tests.support.query_estate import HDFS, HIVE, IMPALA, SPARK, World
@@ -27,7 +27,7 @@ def world(solr: Solr) -> World:
 
 
 def ask(world: World, start: Key, **options: object) -> Lineage:
-    return lineage(world.solr, start.identity, Options(**options))  # type: ignore[arg-type] # options by name
+    return lineage(world.solr, start.identity, WalkOptions(**options))  # type: ignore[arg-type] # options by name
 
 
 def short(name: str) -> str:
@@ -757,7 +757,7 @@ def test_a_node_with_thousands_of_edges_is_cut_and_reported(world: World) -> Non
     assert "other -> hub" in arrows(answer)
     assert len(ask(world, hub, max_nodes=5_000, max_fan_out=5_000).nodes) == 3_002
     walked = ask(world, hub, max_walked=500)
-    assert Reason.WALKED in {cut.reason for cut in walked.truncated_at}
+    assert CutReason.WALKED in {cut.reason for cut in walked.truncated_at}
 
 
 def test_a_truncated_operation_next_to_a_column_is_reported(

@@ -10,7 +10,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from tests.support.folded_lineage import fold
 from tests.support.query_estate import SPARK, World
 
@@ -23,7 +23,7 @@ def world(solr: Solr) -> World:
 
 
 def ask(world: World, start: Key, **options: object) -> Lineage:
-    return lineage(world.solr, start.identity, Options(**options))  # type: ignore[arg-type] # options by name
+    return lineage(world.solr, start.identity, WalkOptions(**options))  # type: ignore[arg-type] # options by name
 
 
 def arrows(answer: Lineage) -> set[str]:

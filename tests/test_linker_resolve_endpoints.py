@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from linker.linking import Linking
-from linker.resolve_endpoints import Reason, unlink
+from linker.resolve_endpoints import UnlinkedReason, unlink
 from navlin.index.graph.unlinked import unlinked_counts
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, date_ms
-from navlin.index.solr.solr import Added, Solr
+from navlin.index.solr.solr import AddOutcome, Solr
 from navlin.model.keys import RelationType
 from navlin.model.source import Source
 from tests.support.indexed_estate import DAY_MS, World
@@ -231,7 +231,7 @@ class Interrupted(Solr):
 
     meanwhile: Callable[[], None] | None = None
 
-    def add(self, core: str, documents: Any) -> Added:
+    def add(self, core: str, documents: Any) -> AddOutcome:
         if core == RELATIONS and documents and (others := self.meanwhile):
             self.meanwhile = None
             others()
@@ -265,10 +265,10 @@ def test_a_removed_end_unlinks_its_relations_until_it_returns(world: World) -> N
     world.solr.delete_ids(ELEMENTS, [directory.identity])
     world.commit()
     linking = Linking(world.solr, world.now_ms, "purge##1")
-    assert unlink(linking, [directory.identity], Reason.PURGED) == 1
+    assert unlink(linking, [directory.identity], UnlinkedReason.PURGED) == 1
     world.commit()
     assert verdict(world.relation(world.hive, lies)) == (True, "purged")
-    assert unlink(linking, [directory.identity], Reason.PURGED) == 0
+    assert unlink(linking, [directory.identity], UnlinkedReason.PURGED) == 0
 
     world.link(everything=True)
     assert verdict(world.relation(world.hive, lies)) == (True, "purged"), (
@@ -285,7 +285,7 @@ def test_a_removed_end_of_the_same_writer_unlinks_and_links_again(world: World) 
     world.link(world.put(world.hdfs, world.entity(directory), world.entity(file), contains))
     world.solr.delete_ids(ELEMENTS, [file.identity])
     world.commit()
-    unlink(Linking(world.solr, world.now_ms, "purge##1"), [file.identity], Reason.PURGED)
+    unlink(Linking(world.solr, world.now_ms, "purge##1"), [file.identity], UnlinkedReason.PURGED)
     world.commit()
     assert verdict(world.relation(world.hdfs, contains)) == (True, "purged")
 
@@ -304,7 +304,7 @@ def test_uncommitted_relations_of_a_dead_run_are_unlinked_too(world: World) -> N
     world.solr.delete_ids(ELEMENTS, [read.ep1.identity])
     world.solr.commit(ELEMENTS, soft=True)
 
-    unlink(Linking(world.solr, world.now_ms, "purge##1"), [read.ep1.identity], Reason.PURGED)
+    unlink(Linking(world.solr, world.now_ms, "purge##1"), [read.ep1.identity], UnlinkedReason.PURGED)
     assert verdict(world.relation(world.impala, read)) == (True, "purged")
 
 
@@ -313,7 +313,9 @@ def test_an_entity_restored_before_unlinking_keeps_its_relations(world: World) -
     operation, read = select_from(world, "sales.orders")
     world.link(world.put(world.impala, operation, read))
 
-    assert unlink(Linking(world.solr, world.now_ms, "purge##1"), [read.ep1.identity], Reason.PURGED) == 0
+    assert (
+        unlink(Linking(world.solr, world.now_ms, "purge##1"), [read.ep1.identity], UnlinkedReason.PURGED) == 0
+    )
     assert verdict(world.relation(world.impala, read)) == (False, None)
 
 
@@ -383,6 +385,6 @@ def test_a_conflicting_unlink_still_records_the_reason(world: World) -> None:
 
     crossed.meanwhile = write
 
-    unlink(Linking(crossed, world.now_ms, "purge##1"), [orders.identity], Reason.PURGED)
+    unlink(Linking(crossed, world.now_ms, "purge##1"), [orders.identity], UnlinkedReason.PURGED)
 
     assert verdict(world.relation(world.impala, read)) == (True, "purged")

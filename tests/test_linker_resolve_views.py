@@ -13,7 +13,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key
 from navlin.model.records import Entity, Relation
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.show import show
 from tests.support.indexed_estate import DAY_MS, World
 
@@ -410,7 +410,7 @@ def test_the_reason_is_removed_once_an_engine_gives_the_lineage(world: World) ->
 
 
 def arrows(world: World, start: Key, **options: Any) -> set[str]:
-    answer = lineage(world.solr, start.identity, Options(**options))
+    answer = lineage(world.solr, start.identity, WalkOptions(**options))
     names = {node.id: node.name for node in answer.nodes}
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>"}
     assert all(edge.parsed for edge in answer.edges)

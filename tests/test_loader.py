@@ -14,7 +14,7 @@ from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
-from navlin.index.write.documents import granted_envelopes, source_envelope
+from navlin.index.write.documents import placeholder_envelopes, source_envelope
 from navlin.index.write.writing import Outcome, write
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, source_id
@@ -142,7 +142,7 @@ def test_claims_on_a_removed_source_keep_its_identity(tmp_path: Path) -> None:
 
 
 def test_a_source_of_another_cluster_is_a_different_one(tmp_path: Path) -> None:
-    elsewhere = KnownSource("0" * 32, HIVE, "HIVE-1", "elsewhere", ("thrift://a:9083",), granted=False)
+    elsewhere = KnownSource("0" * 32, HIVE, "HIVE-1", "elsewhere", ("thrift://a:9083",), placeholder=False)
 
     assert configured_sources(tmp_path, {"HIVE-1": "a"}, (elsewhere,)).estate.sources[0].id == source_id(
         CLUSTER, "HIVE-1"
@@ -285,7 +285,7 @@ def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind:
 
     assert source_envelope(source, 1).fields().get("sourceTemplate") == (True if kind == "hms" else None)
     # If all sources are engines, the metastore that their files name is a granted source.
-    granted = granted_envelopes(table_key(estate.serving(HIVE), "db", "t"), 1)
+    granted = placeholder_envelopes(table_key(estate.serving(HIVE), "db", "t"), 1)
     of_sources = [each.fields() for each in granted if each.fields()["type"] == "SOURCE"]
     assert [each["sourceTemplate"] for each in of_sources] == [True]
 
@@ -293,21 +293,21 @@ def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind:
 def test_the_index_knows_granted_and_configured_sources(tmp_path: Path, solr: Solr) -> None:
     estate = configured_sources(tmp_path, {}).estate
     claimed = table_key(estate.serving(HIVE, "thrift://granted:9083"), "db", "t")
-    envelopes = [each for each in granted_envelopes(claimed, 1) if each.core == ELEMENTS]
+    envelopes = [each for each in placeholder_envelopes(claimed, 1) if each.core == ELEMENTS]
     stamp = Stamp("loader##1", 1)
     list(write(solr, ELEMENTS, [(each, Outcome.NEW) for each in envelopes], stamp))
     solr.commit(ELEMENTS, soft=True)
 
     [granted] = [each for each in known_sources(solr) if each.name == "thrift://granted:9083"]
     taken = configured_sources(tmp_path, {"HIVE-G": "granted"}, (granted,)).estate.sources[0]
-    assert granted.granted
+    assert granted.placeholder
     assert taken.id == granted.id == claimed.source.id
-    assert envelopes[0].granted
+    assert envelopes[0].placeholder
 
     list(write(solr, ELEMENTS, [(source_envelope(taken, 2), Outcome.CHANGED)], stamp))
     solr.commit(ELEMENTS, soft=True)
     [configured] = [each for each in known_sources(solr) if each.id == granted.id]
-    assert (configured.name, configured.serves, configured.granted) == (
+    assert (configured.name, configured.serves, configured.placeholder) == (
         "HIVE-G",
         ("thrift://granted:9083",),
         False,

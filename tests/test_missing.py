@@ -10,16 +10,18 @@ from pyspark.sql import SparkSession
 
 from navlin.index.journal.runs import Status
 from navlin.index.solr.solr import Solr
-from navlin.pipeline.guard import WATER_MS, Guard, HighWater
-from navlin.pipeline.missing import BELOW_FIRST, Look, Missing, Verdict, decide, topmost
+from navlin.pipeline.guard import HIGH_WATER_MARK_MS, Guard, HighWaterMark
+from navlin.pipeline.missing import BELOW_FIRST, Look, LossDecision, MissingEntities, decide, topmost
 from tests.support.pipeline_estate import SmallEstate
 
 GUARD = Guard(ratio=0.5, floor=3)
-TWO = Missing({"/a": 2, "/b": 1})
+TWO = MissingEntities({"/a": 2, "/b": 1})
 
 
-def look(missing: Missing = TWO, *, held: int = 100, read: int = 97, most: int = 0, **known: object) -> Look:
-    return Look(missing, held, read, HighWater(most, 1), **known)  # type: ignore[arg-type]
+def look(
+    missing: MissingEntities = TWO, *, stored: int = 100, read: int = 97, most: int = 0, **known: object
+) -> Look:
+    return Look(missing, stored, read, HighWaterMark(most, 1), **known)  # type: ignore[arg-type]
 
 
 def test_the_topmost_missing_path_represents_everything_below_it() -> None:
@@ -50,67 +52,73 @@ def test_too_many_missing_places_are_grouped_by_parent_and_all_counted(
 
 
 @pytest.mark.parametrize(
-    ("seen", "flagged", "held", "note"),
+    ("seen", "flagged", "stored", "note"),
     [
-        pytest.param(look(asked=()), {"/a", "/b"}, "", "", id="asked for by name, none is there"),
-        pytest.param(look(asked={"/a"}), {"/b"}, "", "missed 1 places that exist", id="one is there"),
-        pytest.param(look(asked={"/a", "/b"}), set(), "", "missed 2 places", id="all are there"),
+        pytest.param(look(found_by_name=()), {"/a", "/b"}, "", "", id="asked for by name, none is there"),
+        pytest.param(look(found_by_name={"/a"}), {"/b"}, "", "missed 1 places that exist", id="one is there"),
+        pytest.param(look(found_by_name={"/a", "/b"}), set(), "", "missed 2 places", id="all are there"),
         pytest.param(look(), set(), "", "3 entities are missing for the first time", id="nobody can be asked"),
         pytest.param(look(before=("/a",)), {"/a"}, "", "1 entities are missing for the first", id="missing twice"),
         pytest.param(look(before=("/",)), {"/a", "/b"}, "", "", id="below what was missing"),
         pytest.param(look(proved=True), {"/a", "/b"}, "", "", id="the listing is known to be whole"),
         pytest.param(look(read=0), set(), "nothing was read", "", id="nobody can be asked, and nothing was read"),
         pytest.param(look(proved=True, read=0), set(), "nothing was read", "", id="nothing was read"),
-        pytest.param(look(Missing({"/a": 60}), asked=()), set(), "60 of 100", "", id="too much at once"),
-        pytest.param(look(Missing({"/a": 60, "/b": 9}), asked={"/a"}), {"/b"}, "", "missed 1", id="but it is there"),
-        pytest.param(look(Missing({"/a": 3}), held=3, asked=()), {"/a"}, "", "", id="few of few"),
-        pytest.param(look(asked=(), most=300), set(), "97 of the 300", "", id="little by little too much"),
-        pytest.param(look(asked=(), most=190), {"/a", "/b"}, "", "", id="little by little"),
-        pytest.param(look(accepted=("/a", "/b"), asked=()), {"/a", "/b"}, "", "", id="accepted"),
+        pytest.param(look(MissingEntities({"/a": 60}), found_by_name=()), set(), "60 of 100", "", id="too much at once"),
         pytest.param(
-            look(Missing({"/a": 60, "/c": 5}), accepted=("/a",), asked=()),
+            look(MissingEntities({"/a": 60, "/b": 9}), found_by_name={"/a"}), {"/b"}, "", "missed 1", id="but it is there",
+        ),
+        pytest.param(look(MissingEntities({"/a": 3}), stored=3, found_by_name=()), {"/a"}, "", "", id="few of few"),
+        pytest.param(look(found_by_name=(), most=300), set(), "97 of the 300", "", id="little by little too much"),
+        pytest.param(look(found_by_name=(), most=190), {"/a", "/b"}, "", "", id="little by little"),
+        pytest.param(look(accepted=("/a", "/b"), found_by_name=()), {"/a", "/b"}, "", "", id="accepted"),
+        pytest.param(
+            look(MissingEntities({"/a": 60, "/c": 5}), accepted=("/a",), found_by_name=()),
             {"/a"}, "5 more entities are missing than were accepted: /c", "", id="more than was accepted",
         ),
-        pytest.param(look(accepted=("/a", "/b"), asked={"/a"}), {"/b"}, "", "missed 1", id="accepted, but there"),
+        pytest.param(look(accepted=("/a", "/b"), found_by_name={"/a"}), {"/b"}, "", "missed 1", id="accepted, but there"),
         pytest.param(look(accepted=()), set(), "3 more entities", "", id="nothing was shown"),
-        pytest.param(look(Missing({}, too_many=True)), set(), "too many places are missing", "", id="too many places"),
         pytest.param(
-            look(Missing({"/a": 60}, too_many=True), proved=True),
+            look(MissingEntities({}, too_many=True)), set(), "too many places are missing", "", id="too many places",
+        ),
+        pytest.param(
+            look(MissingEntities({"/a": 60}, too_many=True), proved=True),
             set(), "60 of 100", "", id="too many places, all of them known to be missing",
         ),
         pytest.param(
-            look(Missing({"/a": 40}, too_many=True), proved=True), {"/a"}, "", "", id="many places, and plausible"
+            look(MissingEntities({"/a": 40}, too_many=True), proved=True), {"/a"}, "", "", id="many places, and plausible"
         ),
         pytest.param(
-            look(Missing({"/a": 60, "/b": 1}, too_many=True), accepted=("/a",)),
+            look(MissingEntities({"/a": 60, "/b": 1}, too_many=True), accepted=("/a",)),
             {"/a"}, "1 more entities", "", id="too many places, accepted by what contains them",
         ),
     ],
 )  # fmt: skip
 def test_missing_entities_are_flagged_unless_evidence_contradicts(
-    seen: Look, flagged: set[str], held: str, note: str
+    seen: Look, flagged: set[str], stored: str, note: str
 ) -> None:
-    verdict = decide(GUARD, seen)
-    assert seen.missing.places.keys() - verdict.spared == flagged
-    assert held in verdict.held
-    assert bool(held) == bool(verdict.held)
-    assert note in "; ".join(verdict.notes)
-    assert bool(note) == bool(verdict.notes)
+    decision = decide(GUARD, seen)
+    assert seen.missing.places.keys() - decision.spared == flagged
+    assert stored in decision.blocked
+    assert bool(stored) == bool(decision.blocked)
+    assert note in "; ".join(decision.notes)
+    assert bool(note) == bool(decision.notes)
 
 
 def test_the_places_shown_are_the_blocked_ones() -> None:
-    assert set(decide(GUARD, look(Missing({"/a": 60}), asked=())).shown) == {"/a"}
-    assert decide(GUARD, look(asked=())) == Verdict()
+    assert set(decide(GUARD, look(MissingEntities({"/a": 60}), found_by_name=())).shown) == {"/a"}
+    assert decide(GUARD, look(found_by_name=())) == LossDecision()
 
 
 def test_the_high_water_mark_lasts_a_week_and_reported_drops_lower_it() -> None:
-    water = HighWater().after(100, reported=0, now_ms=1_000)
-    assert water == HighWater(100, 1_000)
-    assert water.after(52, reported=0, now_ms=2_000) == water
-    assert water.after(52, reported=48, now_ms=2_000) == HighWater(52, 2_000)
-    assert water.after(52, reported=0, now_ms=1_000 + WATER_MS) == HighWater(52, 1_000 + WATER_MS)
-    assert water.after(130, reported=0, now_ms=2_000) == HighWater(130, 2_000)
-    assert water.after(52, reported=0, now_ms=0) == HighWater(52, 0), (
+    high_water_mark = HighWaterMark().after(100, reported=0, now_ms=1_000)
+    assert high_water_mark == HighWaterMark(100, 1_000)
+    assert high_water_mark.after(52, reported=0, now_ms=2_000) == high_water_mark
+    assert high_water_mark.after(52, reported=48, now_ms=2_000) == HighWaterMark(52, 2_000)
+    assert high_water_mark.after(52, reported=0, now_ms=1_000 + HIGH_WATER_MARK_MS) == HighWaterMark(
+        52, 1_000 + HIGH_WATER_MARK_MS
+    )
+    assert high_water_mark.after(130, reported=0, now_ms=2_000) == HighWaterMark(130, 2_000)
+    assert high_water_mark.after(52, reported=0, now_ms=0) == HighWaterMark(52, 0), (
         "that of a clock that was ahead does not count"
     )
 
@@ -176,11 +184,11 @@ def test_accepting_a_loss_covers_only_the_entities_shown(
     estate.tables(tables(20))
     estate.pull()
     estate.tables(tables(8))
-    held = estate.pull()
-    assert held.status is Status.HELD
+    stored = estate.pull()
+    assert stored.status is Status.HELD
     estate.tables(tables(1))
 
-    beyond = estate.pull(accept_loss=held.run_id)
+    beyond = estate.pull(accept_loss=stored.run_id)
 
     assert beyond.status is Status.HELD
     assert "14 more entities are missing than were accepted" in beyond.note

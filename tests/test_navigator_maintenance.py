@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from navlin.index.journal.requests import Job, State, leave_request, save_request, withdraw_request
+from navlin.index.journal.requests import Job, RequestState, leave_request, save_request, withdraw_request
 from navlin.index.schema.fields import solr_date
 from tests.support.indexed_estate import World
 from tests.support.leases import held_by
@@ -89,7 +89,7 @@ def test_a_purge_not_done_is_in_the_history_for_a_day(world: World, tmp_path: Pa
             left.arguments,
             left.asked_by,
             left.asked_ms,
-            State.DONE,
+            RequestState.DONE,
             answer=held,
             ended_ms=now_ms,
             version=left.version,

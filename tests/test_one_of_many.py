@@ -17,8 +17,8 @@ import pytest
 
 from extractors.hdfs.client import HdfsAddress, HdfsClient
 from extractors.hdfs.errors import HdfsError, HdfsUnavailable, to_error
-from extractors.hdfs.filters import Filters
-from extractors.hdfs.reading import Reading, read_described, read_trees, read_walk
+from extractors.hdfs.filters import PathFilters
+from extractors.hdfs.reading import HdfsReading, read_described, read_trees, read_walk
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hms import HiveMetastore, idl
 from extractors.hms.client import MetastoreError
@@ -193,7 +193,7 @@ class Child:
 
 
 TREE = {"/": ["a", "b", "c"], "/a": ["f"], "/b": ["g", "d"], "/b/d": [], "/c": ["h", ".navigator"]}
-HDFS_READING = Reading(NAMENODE, "hdfs://ns1", Filters(), False, True, 1_800_000_000_000)
+HDFS_READING = HdfsReading(NAMENODE, "hdfs://ns1", PathFilters(), False, True, 1_800_000_000_000)
 
 
 def client_of(**mishaps: tuple[str, str]) -> HdfsClient:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from extractors.oozie import Oozie, answers, ends
-from extractors.oozie.answers import Kind, job_id, parent_id, time_ms
+from extractors.oozie.answers import JobKind, job_id, parent_id, time_ms
 from extractors.oozie.definitions import to_coordinator_definition, to_workflow_definition
 from extractors.oozie.xml_texts import MAX_CHARACTERS, MAX_DEPTH, parsed, properties
 from navlin.model.keys import RelationType
@@ -51,13 +51,13 @@ def test_only_times_in_gmt_are_times(printed: Any, expected: int) -> None:
     "text", ["../../admin-W", "a b-W", "x?show=log&y=-W", "é-W", "-" * 300 + "-W", 7, None]
 )
 def test_only_an_id_becomes_part_of_a_url(text: Any) -> None:
-    assert job_id(text, Kind.WORKFLOW) is None
+    assert job_id(text, JobKind.WORKFLOW) is None
     assert parent_id(text) == ""
 
 
 def test_the_kind_of_an_id_is_its_last_letter() -> None:
-    assert job_id("1-C", Kind.WORKFLOW) is None
-    assert job_id("1-C", Kind.COORDINATOR) == "1-C"
+    assert job_id("1-C", JobKind.WORKFLOW) is None
+    assert job_id("1-C", JobKind.COORDINATOR) == "1-C"
     assert (parent_id("1-C@2"), parent_id("1-C"), parent_id("1-B"), parent_id("-")) == ("1-C@2", "", "", "")
 
 

@@ -23,7 +23,7 @@ from navlin.model.keys import path_key
 from navlin.model.source import HDFS, OOZIE, YARN, Estate, Source, normal_authority, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.conftest import fetched_for_services
 from tests.services.mapreduce_cluster import MapReduceCluster
@@ -297,7 +297,7 @@ def test_data_flows_as_the_jobs_moved_it(read: Read) -> None:
 
 def test_the_picture_of_an_output_leads_to_its_input(read: Read) -> None:
     hdfs = Estate(read.once.name).serving(HDFS, read.once.hadoop.hadoop.url)
-    drawn = lineage(read.once.solr, path_key(hdfs, "/data/moved/to").identity, Options())
+    drawn = lineage(read.once.solr, path_key(hdfs, "/data/moved/to").identity, WalkOptions())
     assert {node.name for node in drawn.nodes} == {"/data/moved/to", "/data/from"}
 
 

@@ -16,10 +16,10 @@ from navlin.export.choosing import Selection
 from navlin.export.openlineage import Options, records
 from navlin.export.values import (
     ColumnName,
-    Flow,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
     Item,
-    Operation,
-    Run,
 )
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import Extractor
@@ -42,9 +42,9 @@ class Lineage:
         self.columns: set[Edge] = set()
         self.executions = 0
         for item in items:
-            if isinstance(item, Run):
+            if isinstance(item, ExportedRun):
                 self.executions += 1
-            if isinstance(item, Operation):
+            if isinstance(item, ExportedOperation):
                 text = item.statement.text
                 for end in item.inputs:
                     for other in item.outputs or (None,):
@@ -60,7 +60,7 @@ class Lineage:
                     for source in each.inputs:
                         for target in each.outputs:
                             # OpenLineage cannot express that data flow into a table if the column is unknown.
-                            if target.name or source.flow is Flow.CONTROL:
+                            if target.name or source.flow is FlowRole.CONTROL:
                                 self.columns.add((text, _column(source.column), source.flow, _column(target)))
 
 
@@ -182,7 +182,7 @@ def test_exported_lineage_is_unchanged_when_read_back(
     # as data, to be safe.
     other = brought_back(strangers(there), private_solr, tmp_path / "plain", f"{name}-plain")
     lost, gained = before.tables - other.tables, other.tables - before.tables
-    assert {kind for _, _, kind, _ in lost} <= {Flow.CONTROL}
-    assert gained == {(operation, table, Flow.DATA, target) for operation, table, _, target in lost}
+    assert {kind for _, _, kind, _ in lost} <= {FlowRole.CONTROL}
+    assert gained == {(operation, table, FlowRole.DATA, target) for operation, table, _, target in lost}
     assert bool(lost) is True
     assert before.columns == other.columns

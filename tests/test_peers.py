@@ -21,7 +21,7 @@ from extractors.hms import client as hms
 from extractors.oozie import Oozie
 from extractors.rest import RestError, RestUnavailable
 from extractors.yarn.splits import SeenSplit
-from navlin.access.ldap import LdapError, Server, conversation
+from navlin.access.ldap import LdapEndpoint, LdapError, conversation
 from navlin.cli import server as another_navlin
 from navlin.cli.invocation import Failure
 from navlin.export import connection as exports
@@ -109,7 +109,7 @@ def shapes(*bodies: bytes) -> dict[str, tuple[Made, str]]:
 
 def metastore(where: str, **settings: Any) -> Any:
     limits = {"connect_timeout_s": SILENCE_S, "call_timeout_s": SILENCE_S}
-    address = hms.Address((f"thrift://{where}",), **{**limits, **settings})
+    address = hms.MetastoreAddress((f"thrift://{where}",), **{**limits, **settings})
     with hms.connected(address) as connection:
         return connection.databases()
 
@@ -135,7 +135,7 @@ def framed(answer: bytes) -> bytes:
 
 
 def directory(where: str, scheme: str = "ldap") -> Any:
-    with conversation(Server(f"{scheme}://{where}", in_clear=True), 4 * SILENCE_S) as speaking:
+    with conversation(LdapEndpoint(f"{scheme}://{where}", in_clear=True), 4 * SILENCE_S) as speaking:
         return speaking.bind("cn=somebody", "password")
 
 
@@ -162,8 +162,8 @@ def solr_export(where: str, scheme: str = "http") -> Any:
 
 
 def target(where: str, scheme: str = "http") -> Any:
-    connection = exports.Connection(
-        exports.Address(f"{scheme}://{where}", timeout_s=SILENCE_S), again_after_s=()
+    connection = exports.ServerConnection(
+        exports.ServerAddress(f"{scheme}://{where}", timeout_s=SILENCE_S), again_after_s=()
     )
     try:
         return connection.send("POST", "/api", b"{}")
@@ -175,14 +175,14 @@ def other_navlin(where: str, scheme: str = "http") -> Any:
     with TemporaryDirectory() as folder, patch.object(another_navlin, "TIMEOUT_S", SILENCE_S):
         token = Path(folder) / "token"
         token.write_text("token")
-        return another_navlin.Server(f"{scheme}://{where}", token).send("GET", "/search")
+        return another_navlin.RunningServer(f"{scheme}://{where}", token).send("GET", "/search")
 
 
 def other_navlin_download(where: str, scheme: str = "http") -> Any:
     with TemporaryDirectory() as folder, patch.object(another_navlin, "TIMEOUT_S", SILENCE_S):
         token = Path(folder) / "token"
         token.write_text("token")
-        pieces, _ = another_navlin.Server(f"{scheme}://{where}", token).records("/search", [])
+        pieces, _ = another_navlin.RunningServer(f"{scheme}://{where}", token).records("/search", [])
         return sum(map(len, pieces))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractors.yarn.engines import EngineJob, Reading
+from extractors.yarn.engines import EngineJob, YarnReading
 from extractors.yarn.pig import Pig
 from linker.purge import purge
 from navlin.index.journal.holder import Holder
@@ -37,7 +37,7 @@ def ran(number: int, *, state: str = "SUCCEEDED", **properties: str) -> list[Ent
         NOW_MS,
         Pig().told(said),
     )
-    records = Pig().records(Reading(SOURCE, ESTATE), [job])
+    records = Pig().records(YarnReading(SOURCE, ESTATE), [job])
     return [each for each in records if isinstance(each, Entity | Relation)]
 
 

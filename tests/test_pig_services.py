@@ -30,7 +30,7 @@ from navlin.model.records import Entity
 from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from tests.conftest import fetched_for_services
 from tests.services.mapreduce_cluster import MapReduceCluster
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, Metastore, table
@@ -166,13 +166,13 @@ def test_lineage_leads_from_a_file_through_two_scripts_and_a_directory_to_a_tabl
         record = pipeline.run(EXTRACTORS[name], extractor)
         assert (record.status, record.failures, record.error) == (Status.FINISHED, (), "")
 
-    found = lineage(solr, table_key(hive, database, "totals").identity, Options(operations=True))
+    found = lineage(solr, table_key(hive, database, "totals").identity, WalkOptions(operations=True))
     names = {node.name for node in found.nodes}
     assert {"clean.pig", "totals.pig", "/data/raw/orders.csv", "/data/clean"} <= names
     assert any(name.endswith("/raw/customers.csv") for name in names)
     assert not any(name.startswith("/tmp") for name in names)
     raw = location_key(yarn.estate, f"{site.cluster.hadoop.url}/data/raw/orders.csv")
-    down = lineage(solr, raw.identity, Options())
+    down = lineage(solr, raw.identity, WalkOptions())
     assert {f"{database}.totals", "/data/bad", "/data/clean"} <= {node.name for node in down.nodes}
     operations = solr.cursor(
         ELEMENTS,

@@ -16,9 +16,9 @@ from linker import link
 from linker.linking import Linking
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.sources import known_sources
+from navlin.index.journal.freshness import freshness_of
 from navlin.index.journal.holder import this_process
 from navlin.index.journal.leases import held_lease
-from navlin.index.journal.readings import reading
 from navlin.index.journal.runs import RunRecord, Status, last_run, save_run
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema.stamp import Stamp
@@ -572,7 +572,7 @@ def test_an_idle_source_updates_its_read_time_once_an_hour(
 ) -> None:
     def read_ms() -> int:
         [source] = [each for each in known_sources(estate.solr) if each.id == estate.impala.id]
-        return reading(estate.solr, source).read_ms
+        return freshness_of(estate.solr, source).read_ms
 
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     estate.follow()

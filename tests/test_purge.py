@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from linker import purge_doubt
+from linker import purge_suspicion
 from linker.purge import PurgeReport, Tally, purge
 from navlin.cli.invocation import Exit
 from navlin.cli.jobs import exit_code
@@ -24,7 +24,7 @@ from navlin.index.journal.holder import Holder
 from navlin.index.journal.leases import held_lease
 from navlin.index.journal.purges import forget_purged_before, open_purge, purged_before_ms
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS, date_ms
-from navlin.index.solr.solr import Added, Solr, SolrUnavailable
+from navlin.index.solr.solr import AddOutcome, Solr, SolrUnavailable
 from navlin.model.keys import EntityType, Key, RelationType, path_key
 from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
@@ -578,7 +578,7 @@ class Dying(Solr):
         if self.left < 0:
             raise Killed
 
-    def add(self, core: str, documents: Any) -> Added:
+    def add(self, core: str, documents: Any) -> AddOutcome:
         self._dies()
         return super().add(core, documents)
 
@@ -888,7 +888,7 @@ def old_executions(world: World, count: int, *, ended_ms: int = BEFORE_MS - 1) -
 def test_a_purge_of_half_of_the_history_is_blocked_until_that_number_is_accepted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purge_doubt, "LEAST", 10)
+    monkeypatch.setattr(purge_suspicion, "LEAST", 10)
     old_executions(world, 20)
     before = world.versions()
 
@@ -913,7 +913,7 @@ def test_a_stopped_purge_does_not_exit_successfully() -> None:
 def test_a_blocked_purge_has_its_own_exit_code(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(purge_doubt, "LEAST", 10)
+    monkeypatch.setattr(purge_suspicion, "LEAST", 10)
     old_executions(world, 20)
 
     held = run(configuration(world.solr, tmp_path), "purge", "--before", "2001-09-10")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker import purge_doubt
+from linker import purge_suspicion
 from navlin.cli.invocation import Exit
 from navlin.index.journal.purges import DailyPurge, forget_daily, remember_daily
 from navlin.index.solr.solr import Solr, SolrAddress
@@ -29,7 +29,7 @@ def daily(address: SolrAddress) -> Purging:
 @pytest.fixture
 def held(private_solr: Solr, monkeypatch: pytest.MonkeyPatch) -> World:
     """An estate whose daily purge is blocked, because the purge would have affected all executions."""
-    monkeypatch.setattr(purge_doubt, "LEAST", 10)
+    monkeypatch.setattr(purge_suspicion, "LEAST", 10)
     world = World(private_solr, "daily")
     world.now_ms = NOW_MS - DAY_MS
     old_executions(world, 20, ended_ms=NOW_MS - 2 * DAY_MS)

@@ -8,7 +8,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType, operation_key, partition_key
 from navlin.query.lineage import lineage
 from navlin.query.names import entity_named
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.search import search
 from navlin.query.show import show
 from tests.support.query_estate import IMPALA, SPARK, World
@@ -41,7 +41,11 @@ def drawn(solr: Solr) -> World:
 def test_every_query_gives_the_same_answer_on_two_shards(solr: Solr, cloud: Solr) -> None:
     alone, sharded = drawn(solr), drawn(cloud)
     for start in ("t00", "t15", "t29", "heavy"):
-        for options in (Options(), Options(columns=True, operations=True, deleted=True), Options(depth=2)):
+        for options in (
+            WalkOptions(),
+            WalkOptions(columns=True, operations=True, deleted=True),
+            WalkOptions(depth=2),
+        ):
             identity = alone.named(start).identity
             one = lineage(solr, identity, options)
             assert lineage(cloud, identity, options) == one

@@ -8,12 +8,12 @@ from navlin.pipeline.comparison import (
     CARRIED_DOCUMENTS,
     RECORDS_IN_TASK,
     Comparison,
-    HeldState,
     Sizes,
+    StateAccess,
     choose,
 )
 
-NOTHING, CARRIED, EXPORTED = HeldState.NOTHING, HeldState.CARRIED, HeldState.EXPORTED
+NOTHING, CARRIED, EXPORTED = StateAccess.NOTHING, StateAccess.CARRIED, StateAccess.EXPORTED
 
 
 def listing(records: int, held: int) -> Sizes:
@@ -56,7 +56,7 @@ def events(records: int, held: int, covered: int) -> Sizes:
         pytest.param(events(10, 900_000, 900_000), CARRIED, 1, id="events, however much they cover"),
     ],
 )
-def test_the_comparison_method_depends_on_sizes(sizes: Sizes, state: HeldState, ranges: int) -> None:
+def test_the_comparison_method_depends_on_sizes(sizes: Sizes, state: StateAccess, ranges: int) -> None:
     assert choose(sizes) == Comparison(state, ranges)
 
 

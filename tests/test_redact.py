@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.openlineage.events import to_event
-from extractors.openlineage.runs import Run, run_of
-from extractors.spark.application import Application
+from extractors.openlineage.runs import JobRun, run_of
+from extractors.spark.application import SparkApplication
 from extractors.spark.lineage import operation_name
 from navlin.index.schema.fields import INDEXED_TEXT_CHARS
 from navlin.model.keys import (
@@ -397,7 +397,7 @@ def test_the_saved_state_of_a_run_of_openlineage_has_no_secret() -> None:
         },
         outputs=[table("a.b", documentation={"description": secret})],
     )
-    run = Run("r", "n", "")
+    run = JobRun("r", "n", "")
 
     run.learn(to_event(told, latest_ms=FIRST_MS), FIRST_MS)
 
@@ -409,6 +409,6 @@ def test_the_saved_state_of_a_run_of_openlineage_has_no_secret() -> None:
 def test_a_comment_in_a_job_description_hides_no_secret() -> None:
     description = f"SELECT 1 FROM u WHERE password = -- not this\n '{SECRET}'"  # noqa: S608 (a text of a log)
 
-    name = operation_name(Application(name="a"), description)
+    name = operation_name(SparkApplication(name="a"), description)
 
     assert name == "a: SELECT 1 FROM u WHERE password = -- not this '********'"

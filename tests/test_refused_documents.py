@@ -12,7 +12,7 @@ from navlin.index.journal.export_positions import ExportPosition, save_export
 from navlin.index.journal.rejects import save_rejects
 from navlin.index.journal.removals import record_removal
 from navlin.index.journal.runs import Fence, RunRecord, Status, save_positions, save_run, save_run_fenced
-from navlin.index.people.inheritance import Reached, StoredReach, save_reaches
+from navlin.index.people.inheritance import StoredClosure, TagGroup, save_closures
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr, SolrError
@@ -51,8 +51,8 @@ def removal(solr: Solr) -> None:
 
 
 def reach(solr: Solr) -> None:
-    reached = Reached(frozenset({TOO_LONG}), frozenset({"1"}))
-    save_reaches(solr, {uuid4().hex: StoredReach(frozenset({reached}))})
+    reached = TagGroup(frozenset({TOO_LONG}), frozenset({"1"}))
+    save_closures(solr, {uuid4().hex: StoredClosure(frozenset({reached}))})
 
 
 def export(solr: Solr) -> None:

@@ -16,12 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.hms import HiveMetastore
-from extractors.hms.client import Connection, connected
+from extractors.hms.client import MetastoreConnection, connected
 from extractors.hms.idl import Database
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.solr.solr import Solr
-from navlin.index.write.renames import Moved, moved_along
+from navlin.index.write.renames import RenamedValues, values_after
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import Key, column_key, table_key
 from navlin.model.source import HIVE, Estate, Source, source_id
@@ -102,7 +102,7 @@ def test_metadata_moved_by_path_agrees_with_the_model(cuts: int) -> None:
     for row in rows(4):
         known: dict[str, Any] = {"/a": {"description": "A"}, "/a/x": {}, "/b": {"description": "B"}}
         for part in (row[:cuts], row[cuts:]):
-            known = moved_along(
+            known = values_after(
                 known, [(f"/{step[1]}", f"/{step[2]}") for step in part if step[0] == "rename"]
             )
         owners = {name: known.get(f"/{name}", {}).get("description", "") for name in after(row).things}
@@ -113,7 +113,7 @@ def test_a_cycle_of_three_moves_everything_below() -> None:
     known = {f"/{name}{below}": {"tags": [name, below]} for name in NAMES for below in ("", "/x")}
     moves = [("/a", "/tmp"), ("/c", "/a"), ("/b", "/c"), ("/tmp", "/b")]
 
-    assert moved_along(known, moves) == {
+    assert values_after(known, moves) == {
         f"/{to}{below}": {"tags": [name, below]}
         for name, to in zip("abc", "bca", strict=True)
         for below in ("", "/x")
@@ -121,7 +121,7 @@ def test_a_cycle_of_three_moves_everything_below() -> None:
 
 
 def test_a_path_sharing_only_a_prefix_is_unaffected() -> None:
-    moved = Moved(frozenset(("/a", "/b")), {"/a/x": {"name": "it"}})
+    moved = RenamedValues(frozenset(("/a", "/b")), {"/a/x": {"name": "it"}})
 
     assert [moved.concerns(path) for path in ("/a", "/a/x", "/ab", "/c", "/", "")] == [
         True,
@@ -137,7 +137,7 @@ class Renamed:
     """A database with three names for each sequence of steps, and the index of that database."""
 
     def __init__(
-        self, solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore, client: Connection
+        self, solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore, client: MetastoreConnection
     ) -> None:
         self.solr, self.client = solr, client
         self.database = f"r{uuid.uuid4().hex[:10]}"

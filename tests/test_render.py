@@ -12,10 +12,10 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key, execution_key
 from navlin.model.plurals import counted
 from navlin.model.refusal import with_entities
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
+from navlin.query.answer import CutNode, CutReason, Direction, Edge, Lineage, Node
 from navlin.query.lineage import lineage
 from navlin.query.names import AmbiguousName, UnknownName, entity_named
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.search import search
 from navlin.query.show import show
 from navlin.render.entity import show_view
@@ -117,7 +117,7 @@ def test_lineage_is_printed_as_two_trees(world: World, total: Key) -> None:
 
 
 def test_columns_are_listed_below_their_edge(world: World, total: Key) -> None:
-    options = Options(columns=True, control_flow=True, direction=Direction.UPSTREAM, depth=1)
+    options = WalkOptions(columns=True, control_flow=True, direction=Direction.UPSTREAM, depth=1)
     view = seen(lineage_view(lineage(world.solr, total.identity, options)))
     assert "── <-- db.orders  …\n" in view
     assert "db.orders.amount --> db.total.amount\n" in view
@@ -131,7 +131,7 @@ def test_columns_are_listed_below_their_edge(world: World, total: Key) -> None:
 
 
 def test_deleted_and_unlinked_nodes_are_marked_even_without_colour(world: World, total: Key) -> None:
-    answer = lineage(world.solr, total.identity, Options(deleted=True, unlinked=True, operations=True))
+    answer = lineage(world.solr, total.identity, WalkOptions(deleted=True, unlinked=True, operations=True))
     plain = seen(lineage_view(answer))
     assert "db.dropped (deleted)" in plain
     assert "db.ghost (placeholder)" in plain
@@ -185,7 +185,9 @@ def test_a_deep_tree_is_continued_below_and_complete() -> None:
 
 def test_a_name_cannot_control_the_terminal() -> None:
     nodes = (Node("0", "[red]a\x1b[2Jb\n\rc[/]", "TABLE", "HIVE"),)
-    answer = Lineage("0", Direction.BOTH, nodes, (), (Cut("0", "\x07x", Direction.BOTH, Reason.WALKED),))
+    answer = Lineage(
+        "0", Direction.BOTH, nodes, (), (CutNode("0", "\x07x", Direction.BOTH, CutReason.WALKED),)
+    )
     for terminal in (False, True):
         view = seen(lineage_view(answer), terminal=terminal)
         assert "[red]a�[2Jb��c[/]" in view

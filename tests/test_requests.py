@@ -15,7 +15,7 @@ from navlin.index.journal.requests import (
     KEPT_MS,
     Job,
     Request,
-    State,
+    RequestState,
     TakenMeanwhile,
     leave_request,
     open_requests,
@@ -26,7 +26,7 @@ from navlin.index.journal.requests import (
 )
 from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
-from navlin.service.daemon.requests import Refused, Requests, Step, Stopped
+from navlin.service.daemon.requests import RequestRefused, Requests, Step, Stopped
 
 SOON_S = 60.0
 NOW_MS = 1_800_000_000_000
@@ -59,7 +59,7 @@ class Jobs:
             case "wait":
                 assert self.gate.wait(SOON_S)
             case "refuse":
-                raise Refused("there is no such source")
+                raise RequestRefused("there is no such source")
             case "fail":
                 raise ValueError("it does not work")
             case "stop":
@@ -92,7 +92,7 @@ def jobs(solr: Solr) -> Jobs:
 
 def test_a_request_whose_result_was_not_saved_is_failed_by_its_own_daemon(jobs: Jobs) -> None:
     request = jobs.leave(source="HIVE-1")
-    save_request(jobs.solr, replace(request, state=State.RUNNING, holder=this_process()))
+    save_request(jobs.solr, replace(request, state=RequestState.RUNNING, holder=this_process()))
 
     jobs.requests.poll()
 
@@ -108,7 +108,7 @@ def test_an_answered_request_records_its_user_and_times(jobs: Jobs) -> None:
     answered = jobs.answered(source="HIVE-1", complete=True)
 
     assert answered.answer == {"arguments": {"source": "HIVE-1", "complete": True}}
-    assert (answered.state, answered.asked_by, answered.asked_ms) == (State.DONE, "alice", NOW_MS)
+    assert (answered.state, answered.asked_by, answered.asked_ms) == (RequestState.DONE, "alice", NOW_MS)
     assert (answered.holder, answered.ended_ms, answered.error) == (this_process(), NOW_MS, "")
     assert answered.id not in {request.id for request in open_requests(jobs.solr)}
 
@@ -118,7 +118,7 @@ def test_a_running_request_shows_its_step(jobs: Jobs) -> None:
     jobs.requests.poll()
 
     running = jobs.until(request, lambda found: found.step == "read")
-    assert running.state is State.RUNNING
+    assert running.state is RequestState.RUNNING
     assert jobs.requests.running() == ["request extract HIVE-1"]
     jobs.gate.set()
     assert jobs.until(request, lambda found: not found.open).step == ""
@@ -162,16 +162,18 @@ def test_only_one_of_two_daemons_runs_a_request(solr: Solr, jobs: Jobs) -> None:
 def test_a_failure_becomes_the_error_of_the_request(jobs: Jobs, how: str, error: str) -> None:
     answered = jobs.answered(how=how)
 
-    assert answered.state is State.FAILED
+    assert answered.state is RequestState.FAILED
     assert error in answered.error
 
 
 def test_a_request_of_a_dead_daemon_is_failed_by_the_next(jobs: Jobs) -> None:
     dead = replace(this_process(), started="long ago")
     request = jobs.leave(source="HIVE-1")
-    save_request(jobs.solr, replace(request, state=State.RUNNING, holder=dead))
+    save_request(jobs.solr, replace(request, state=RequestState.RUNNING, holder=dead))
     elsewhere = jobs.leave(source="HIVE-2")
-    save_request(jobs.solr, replace(elsewhere, state=State.RUNNING, holder=Holder("another-host", 1, "1")))
+    save_request(
+        jobs.solr, replace(elsewhere, state=RequestState.RUNNING, holder=Holder("another-host", 1, "1"))
+    )
     jobs.requests.poll()
 
     assert (
@@ -179,7 +181,7 @@ def test_a_request_of_a_dead_daemon_is_failed_by_the_next(jobs: Jobs) -> None:
     )
     still = read_request(jobs.solr, elsewhere.id)
     assert still is not None
-    assert still.state is State.RUNNING
+    assert still.state is RequestState.RUNNING
     assert jobs.times == 0
     withdraw_request(jobs.solr, still)
 
@@ -195,11 +197,11 @@ def test_a_withdrawn_request_is_not_run(jobs: Jobs) -> None:
 
 def test_a_running_request_cannot_be_withdrawn_with_a_stale_version(jobs: Jobs) -> None:
     request = jobs.leave()
-    taken = save_request(jobs.solr, replace(request, state=State.RUNNING, holder=this_process()))
+    taken = save_request(jobs.solr, replace(request, state=RequestState.RUNNING, holder=this_process()))
 
     assert not withdraw_request(jobs.solr, request)
     with pytest.raises(TakenMeanwhile):
-        save_request(jobs.solr, replace(request, state=State.RUNNING))
+        save_request(jobs.solr, replace(request, state=RequestState.RUNNING))
     assert withdraw_request(jobs.solr, taken)
 
 

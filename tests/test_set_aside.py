@@ -23,7 +23,7 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.planning import ASIDE_AFTER, ASIDE_MS
 from navlin.pipeline.run import Pipeline
-from navlin.render.status import held_back
+from navlin.render.status import backing_off
 from tests.support.poisoned_lines import PoisonedLines
 
 DAY_MS = 86_400_000
@@ -57,7 +57,7 @@ class Followed:
         return [row["reason"] for row in found["response"]["docs"]]
 
     def shown(self) -> list[str]:
-        return list(held_back(asdict(source_overview(self.solr, self.source.id)), self.now_ms))
+        return list(backing_off(asdict(source_overview(self.solr, self.source.id)), self.now_ms))
 
 
 @pytest.fixture

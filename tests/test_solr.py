@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from navlin.index.admin.cores import CONFIGSET
-from navlin.index.graph.state import held_below, held_in_range
+from navlin.index.graph.state import stored_below, stored_in_range
 from navlin.index.schema.fields import (
     ELEMENTS,
     KNOWN,
@@ -223,13 +223,13 @@ def test_search_finds_the_expected_documents(named: Solr, query: str, expected: 
 def test_entities_below_paths_are_found_per_source(
     named: Solr, paths: list[str], expected: list[str]
 ) -> None:
-    held = held_below(named, ELEMENTS, "search", paths)
+    held = stored_below(named, ELEMENTS, "search", paths)
     assert sorted(each.identity for each in held) == expected
-    assert [each.identity for each in held_in_range(named, ELEMENTS, "search", below=paths)] == expected
+    assert [each.identity for each in stored_in_range(named, ELEMENTS, "search", below=paths)] == expected
 
 
 def test_the_tree_path_of_a_file_keeps_its_case(named: Solr) -> None:
-    [file] = held_below(named, ELEMENTS, "search", ["/Data"])
+    [file] = stored_below(named, ELEMENTS, "search", ["/Data"])
     assert file.tree_path == "/Data/Staging/100%25/part-00000.parquet"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from extractors.spark.catalogs import Catalogs
 from extractors.spark.plan.reading import read_plan
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.reads import EndKind, PlanEnd
 from extractors.spark.plan.writes import Write
 from tests.support.spark_logs import node, start
 from tests.support.spark_plans import (
@@ -98,7 +98,8 @@ def test_columns_of_objects_written_to_a_data_source_are_flagged() -> None:
     )
     rows = op(
         "SerializeFromObject",
-        "Arguments: [knownnotnull(assertnotnull(input[0, org.X, true])).id AS id#20L, staticinvoke(class org.apache.spark.unsafe.types.UTF8String, StringType, fromString, input[0].k, true, false, true) AS k#21]",
+        "Arguments: [knownnotnull(assertnotnull(input[0, org.X, true])).id AS id#20L, "
+        "staticinvoke(class org.apache.spark.unsafe.types.UTF8String, StringType, fromString, input[0].k, true, false, true) AS k#21]",
         maps,
     )
     found = saved(rows)
@@ -114,9 +115,15 @@ def test_columns_of_objects_written_to_a_data_source_are_flagged() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        pytest.param(op("Scan hive spark_catalog.d.a", "Output [2]: [id#1L, file_name#2]\nArguments: [id#1L, file_name#2], HiveTableRelation [`d`.`a`, serde, Data Cols: [id#1L, file_name#2], Partition Cols: []]"), id="of a Hive table"),
-        pytest.param(op("BatchScan local.d.a", "Output [2]: [id#1L, file_name#2]\nlocal.d.a (branch=null) [filters=, groupedBy=]"), id="of an Iceberg table"),
-        pytest.param(op("Scan JDBCRelation(a) [numPartitions=1]", "Output [2]: [id#1L, file_name#2]\nReadSchema: struct<id:bigint,file_name:string>"), id="of a database"),
+        pytest.param(
+            op("Scan hive spark_catalog.d.a", "Output [2]: [id#1L, file_name#2]\nArguments: [id#1L, file_name#2], HiveTableRelation [`d`.`a`, serde, Data Cols: [id#1L, file_name#2], Partition Cols: []]"), id="of a Hive table",
+        ),
+        pytest.param(
+            op("BatchScan local.d.a", "Output [2]: [id#1L, file_name#2]\nlocal.d.a (branch=null) [filters=, groupedBy=]"), id="of an Iceberg table",
+        ),
+        pytest.param(
+            op("Scan JDBCRelation(a) [numPartitions=1]", "Output [2]: [id#1L, file_name#2]\nReadSchema: struct<id:bigint,file_name:string>"), id="of a database",
+        ),
     ],
 )  # fmt: skip
 def test_a_column_named_like_file_metadata_is_an_ordinary_column(source: Op) -> None:
@@ -325,8 +332,8 @@ CLASS = "org.apache.iceberg.spark.SparkCatalog"
 def test_a_copy_between_catalogues_does_not_identify_either_of_them() -> None:
     catalogs = Catalogs()
     configured = {CLASS: frozenset({"dev", "prod"})}
-    here = End(EndKind.TABLE, "t", "db")
-    dev = End(EndKind.TABLE, "t", "dev.db")
+    here = PlanEnd(EndKind.TABLE, "t", "db")
+    dev = PlanEnd(EndKind.TABLE, "t", "dev.db")
     catalogs.learn([Write("AppendData", "INSERT_INTO", dev, moves_data=True)], [], configured)
     catalogs.learn(
         [Write("CreateTableAsSelect", "CREATETABLE_AS_SELECT", here, moves_data=True, catalog=f"{CLASS}@1")],

@@ -10,7 +10,7 @@ import pytest
 
 from extractors.spark.plan.names import location, without_partitions
 from extractors.spark.plan.reading import PlanReading, read_plan
-from extractors.spark.plan.reads import End, EndKind, path_end
+from extractors.spark.plan.reads import EndKind, PlanEnd, path_end
 from extractors.spark.plan.text import read_text
 from extractors.spark.plan.tree import walk
 from tests.support.spark_logs import FORMATTED, command, insert, node, scan, start
@@ -240,7 +240,7 @@ def test_partition_directories_are_stripped_from_a_path(path: str, above: str) -
     ],
 )
 def test_a_part_file_counts_as_its_directory(path: str, read: str) -> None:
-    assert path_end(path) == End(EndKind.PATH, read)
+    assert path_end(path) == PlanEnd(EndKind.PATH, read)
 
 
 # -- Writes ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from extractors.spark.forms import Part
+from extractors.spark.forms import LogPart
 from extractors.spark.lines import Mark
 from extractors.spark.rolled import entry_behind, is_compact, number_of
 from tests.support.spark_logs import (
@@ -284,5 +284,5 @@ def test_a_part_name_gives_its_number(name: str, number: int, compact: bool) -> 
 def test_reading_resumes_after_a_removed_part(
     mark: str, parts: list[str], behind: tuple[str, bool] | None
 ) -> None:
-    entry = entry_behind(Mark(mark, 5, 0), tuple(Part(name, f"/{name}", 1) for name in parts))
+    entry = entry_behind(Mark(mark, 5, 0), tuple(LogPart(name, f"/{name}", 1) for name in parts))
     assert (entry and (entry.mark.part, entry.anew)) == behind

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from extractors.spark import SparkEvents
-from extractors.spark.application import Application
-from extractors.spark.lineage import Names
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.application import SparkApplication
+from extractors.spark.lineage import ApplicationKeys
+from extractors.spark.plan.reads import EndKind, PlanEnd
 from navlin.index.graph.state import look_up
 from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
@@ -242,7 +242,7 @@ def test_streams_are_indexed_with_the_columns_of_topics_and_paths(
     }
     # No source is configured for the systems of these entities, so the Spark source may create all of them.
     assert set(look_up(solr, ELEMENTS, sorted(ends))) == ends
-    names = Names(source, extractor.estate, Application())
-    topic = names.key(End(EndKind.TOPIC, "orders"))
+    names = ApplicationKeys(source, extractor.estate, SparkApplication())
+    topic = names.key(PlanEnd(EndKind.TOPIC, "orders"))
     assert {path_column_key(topic, "key").identity, path_column_key(topic, "value").identity} <= ends
     assert pipeline.run(EXTRACTORS["spark_events"], extractor).status is Status.IDLE

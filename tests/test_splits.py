@@ -15,7 +15,7 @@ from extractors.hms.events import TableName, TableRenamed
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.lineage.file_split import FileSplit
 from extractors.oozie import wanted as oozie
-from extractors.oozie.answers import Kind
+from extractors.oozie.answers import JobKind
 from extractors.openlineage.openlineage_events import EventsSplit
 from extractors.spark.spark_events import LogSplit
 from extractors.yarn.engine_runs import MergingSplit
@@ -41,8 +41,8 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "renames": (RenameSplit((TableRenamed(OLD, ORDERS, 1, 1),)), False),
     "applications": (SeenSplit(()), False),
     "applications that are not remembered": (BeyondSplit("http://rm", (("ana", 3),)), False),
-    "jobs of Oozie": (oozie.JobsSplit(Kind.WORKFLOW, (oozie.Wanted("1-W"),), 0, 10), False),
-    "jobs of Oozie beyond the bounds": (oozie.BeyondSplit("http://oozie", (("too many", 3),)), False),
+    "jobs of Oozie": (oozie.JobsSplit(JobKind.WORKFLOW, (oozie.JobToRead("1-W"),), 0, 10), False),
+    "jobs of Oozie beyond the bounds": (oozie.LeftOutSplit("http://oozie", (("too many", 3),)), False),
     "jobs of a run that were read apart": (MergingSplit(()), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),
 }

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import Made, Question
+from navlin.sql.reading import ParsedStatement, TextToRead
 from tests.support.sql_scopes import SCHEMA, Truth, truths
 from tests.test_sql_scopes import TABLES as SCOPES
 from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
@@ -33,12 +33,12 @@ def cases() -> Iterator[tuple[tuple[str, ...], Truth]]:
 
 def made(
     reader: SqlReader, truth: Truth, dialects: tuple[str, ...], schema: Mapping[str, Sequence[str]]
-) -> Made:
-    (only,) = reader.read(Question(truth.text, schema, "s", dialects)).made
+) -> ParsedStatement:
+    (only,) = reader.read(TextToRead(truth.text, schema, "s", dialects)).made
     return only
 
 
-def edges(made: Made) -> tuple[set[Edge], set[Edge]]:
+def edges(made: ParsedStatement) -> tuple[set[Edge], set[Edge]]:
     """Return (the data edges, all edges)."""
     data, control = set(), set()
     for at, column in enumerate(made.columns):
@@ -48,7 +48,7 @@ def edges(made: Made) -> tuple[set[Edge], set[Edge]]:
     return data, data | control
 
 
-def added(less: Made, more: Made) -> set[Edge]:
+def added(less: ParsedStatement, more: ParsedStatement) -> set[Edge]:
     """Return the edges of ``less`` that ``more`` does not have."""
     (data, every), (of_data, of_every) = edges(less), edges(more)
     return (data - of_data) | (every - of_every)

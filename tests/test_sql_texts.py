@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import Made, Question
+from navlin.sql.reading import ParsedStatement, TextToRead
 from tests.support.sql_texts import Pair, cases, columns_of, read, tables_of
 
 SCHEMA: Mapping[str, Sequence[str]] = {
@@ -31,14 +31,14 @@ def reader() -> Iterator[SqlReader]:
         yield reader
 
 
-def made(reader: SqlReader, text: str, *, schema: Mapping[str, Sequence[str]] = SCHEMA) -> Made:
-    answer = reader.read(Question(text, schema, "db"))
+def made(reader: SqlReader, text: str, *, schema: Mapping[str, Sequence[str]] = SCHEMA) -> ParsedStatement:
+    answer = reader.read(TextToRead(text, schema, "db"))
     assert answer.problem == ""
     (only,) = answer.made
     return only
 
 
-def columns(made: Made) -> list[str]:
+def columns(made: ParsedStatement) -> list[str]:
     """Return ``name: data, data ~ control`` for each column, followed by ``?`` if the column is incomplete."""
     reported = []
     for column in made.columns:
@@ -52,12 +52,12 @@ def columns(made: Made) -> list[str]:
     return reported
 
 
-def tables(made: Made) -> set[str]:
+def tables(made: ParsedStatement) -> set[str]:
     """Return ``db.table`` for each table, prefixed with ``~`` if the table only controls."""
     return {("~" if table.control else "") + str(table.name) for table in made.tables}
 
 
-def deciding(made: Made) -> set[str]:
+def deciding(made: ParsedStatement) -> set[str]:
     return {f"{each.table.table}.{each.column}" for each in made.control}
 
 
@@ -406,7 +406,7 @@ def test_an_identifier_clause_names_a_column(reader: SqlReader) -> None:
 
 def test_an_alter_with_many_spaces_is_read_in_linear_time(reader: SqlReader) -> None:
     for head in ("ALTER TABLE x", "ALTER MATERIALIZED VIEW x"):
-        answer = reader.read(Question(head + " " * 200_000 + "y", SCHEMA, "db"))
+        answer = reader.read(TextToRead(head + " " * 200_000 + "y", SCHEMA, "db"))
         assert (answer.problem, len(answer.made)) == ("", 1)
 
 
@@ -425,7 +425,7 @@ def test_every_spark_table_function_is_known(reader: SqlReader, spark: Callable[
 def test_several_statements_are_read_in_sequence(reader: SqlReader) -> None:
     text = "FROM t INSERT OVERWRITE TABLE s SELECT a, b INSERT INTO TABLE n SELECT c; CREATE TABLE p AS SELECT * FROM s"
 
-    answer = reader.read(Question(text, SCHEMA, "db"))
+    answer = reader.read(TextToRead(text, SCHEMA, "db"))
 
     assert [str(each.target) for each in answer.made] == ["db.s", "db.n", "db.p"]
     assert columns(answer.made[2]) == ["id: s.id", "d: s.d"]
@@ -455,7 +455,7 @@ def test_use_sets_the_database_and_catalog_of_later_tables(
     reader: SqlReader, chosen: str, expected: str
 ) -> None:
     text = "; ".join((chosen, "SELECT 1 FROM t, db.s, spark_catalog.db.u"))
-    answer = reader.read(Question(text, SCHEMA, "db"))
+    answer = reader.read(TextToRead(text, SCHEMA, "db"))
 
     assert tables(answer.made[-1]) == set(expected.split())
 
@@ -463,7 +463,7 @@ def test_use_sets_the_database_and_catalog_of_later_tables(
 def test_a_table_created_like_another_has_its_columns(reader: SqlReader) -> None:
     text = "CREATE TABLE n LIKE s; INSERT INTO n SELECT a, b FROM t"
 
-    copied, written = reader.read(Question(text, SCHEMA, "db")).made
+    copied, written = reader.read(TextToRead(text, SCHEMA, "db")).made
 
     assert (tables(copied), columns(written)) == (set(), ["id: t.a", "d: t.b"])
 
@@ -509,7 +509,7 @@ def test_a_table_created_like_another_has_its_columns(reader: SqlReader) -> None
 def test_a_temporary_view_has_no_database_and_resolves_to_its_sources(
     reader: SqlReader, before: str, query: str, expected: str, read: str
 ) -> None:
-    view, *_, queried = reader.read(Question(f"{before}; {query}", SCHEMA, "db")).made
+    view, *_, queried = reader.read(TextToRead(f"{before}; {query}", SCHEMA, "db")).made
 
     assert view.target is None
     assert (columns(queried), tables(queried)) == ([expected], {read} - {""})
@@ -532,17 +532,17 @@ def test_a_later_statement_knows_the_columns_of_a_created_table(
 ) -> None:
     text = "; ".join((before, "INSERT INTO n SELECT a, b FROM t"))
 
-    assert columns(reader.read(Question(text, SCHEMA, "db")).made[-1]) == expected
+    assert columns(reader.read(TextToRead(text, SCHEMA, "db")).made[-1]) == expected
 
 
 def test_a_procedure_is_read_as_its_statements(reader: SqlReader) -> None:
     body = "BEGIN INSERT INTO s (id) SELECT a FROM t; INSERT INTO u (x) SELECT id FROM s; END"
     for dialect, head in (("tsql", "AS"), ("bigquery", "()")):
         text = " ".join(("CREATE PROCEDURE p", head, body))
-        answer = reader.read(Question(text, SCHEMA, "db", (dialect,)))
+        answer = reader.read(TextToRead(text, SCHEMA, "db", (dialect,)))
         written = [(str(each.target), *columns(each)) for each in answer.made if each.target is not None]
         assert written == [("db.s", "id: t.a"), ("db.u", "x: s.id")]
-        alone = reader.read(Question(body, SCHEMA, "db", (dialect,)))
+        alone = reader.read(TextToRead(body, SCHEMA, "db", (dialect,)))
         assert [str(each.target) for each in alone.made if each.target is not None] == ["db.s", "db.u"]
 
 
@@ -575,17 +575,17 @@ def test_a_procedure_is_read_as_its_statements(reader: SqlReader) -> None:
 def test_a_text_with_computed_table_names_is_refused_with_the_reason(
     reader: SqlReader, text: str, reason: str
 ) -> None:
-    answer = reader.read(Question(text, SCHEMA, "db", ("spark", "hive")))
+    answer = reader.read(TextToRead(text, SCHEMA, "db", ("spark", "hive")))
 
     assert (answer.problem.endswith(reason), answer.made) == (True, ())
 
 
 def test_an_unparsable_text_gives_only_a_problem(reader: SqlReader) -> None:
     for text in ("SELECT FROM WHERE", "SELECT 'open", "CREATE WOMBAT x AS SELECT 1"):
-        answer = reader.read(Question(text, SCHEMA, "db"))
+        answer = reader.read(TextToRead(text, SCHEMA, "db"))
         assert answer.problem
         assert answer.made == ()
-    assert reader.read(Question("-- nothing", SCHEMA, "db")).made == ()
+    assert reader.read(TextToRead("-- nothing", SCHEMA, "db")).made == ()
 
 
 # -- Bounds --------------------------------------------------------------------------------------------------------------
@@ -628,14 +628,14 @@ def test_a_chain_of_common_table_expressions_takes_linear_time(reader: SqlReader
 )
 def test_an_explosive_text_is_given_up_and_the_next_is_read(text: str, expected: str) -> None:
     with SqlReader(cpu_s=1) as reader:
-        assert expected in reader.read(Question(text, SCHEMA, "db", ("spark",))).problem
+        assert expected in reader.read(TextToRead(text, SCHEMA, "db", ("spark",))).problem
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
 
 
 def test_a_text_exceeding_the_memory_limit_is_given_up() -> None:
     with SqlReader(memory_bytes=64 << 20, cpu_s=20) as reader:
         wide = " ".join(["SELECT a", *(f", a + {at}" for at in range(20_000)), "FROM t"])
-        assert reader.read(Question(wide, SCHEMA, "db", ("spark",))).problem in (
+        assert reader.read(TextToRead(wide, SCHEMA, "db", ("spark",))).problem in (
             "it takes too much memory",
             "it crashes the parser",
         )
@@ -648,7 +648,7 @@ def test_a_killed_parser_is_restarted() -> None:
         child = reader._child
         assert child is not None
         child.kill()
-        assert reader.read(Question("SELECT a FROM t", SCHEMA)).problem == "it crashes the parser"
+        assert reader.read(TextToRead("SELECT a FROM t", SCHEMA)).problem == "it crashes the parser"
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
     assert child.poll() is not None
 

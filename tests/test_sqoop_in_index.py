@@ -15,7 +15,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key
 from navlin.model.records import Entity, Relation
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from tests.support.indexed_estate import DAY_MS, World
 from tests.support.sqoop_jobs import EXPORT, TABLE_IMPORT, extracted
 from tests.support.yarn_rounds import NOW_MS, SOURCE
@@ -51,7 +51,7 @@ def test_a_table_leads_to_the_hive_table_that_lies_in_its_directory_and_back(wor
     ]
     world.link(*runs)
 
-    answer = lineage(world.solr, table.identity, Options())
+    answer = lineage(world.solr, table.identity, WalkOptions())
 
     names = {node.id: node.name for node in answer.nodes}
     signs = {"DATA_FLOW": "->", "LOGICAL_PHYSICAL": "="}
@@ -59,7 +59,7 @@ def test_a_table_leads_to_the_hive_table_that_lies_in_its_directory_and_back(wor
         "shop.public.orders -> mart.orders",
         "mart.orders -> shop.public.totals",
     }
-    column = lineage(world.solr, world.column("mart.orders.id").identity, Options())
+    column = lineage(world.solr, world.column("mart.orders.id").identity, WalkOptions())
     assert "shop.public.orders.id" in {node.name for node in column.nodes}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage.statements import Effect, Kind, kind_of
+from extractors.lineage.statements import StatementEffect, StatementKind, kind_of
 from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType
 from navlin.model.records import Covered, Entity, Relation
@@ -159,13 +159,16 @@ def test_tables_of_a_record_are_inputs_outputs_or_only_labels_by_kind(tmp_path: 
 
 @pytest.mark.parametrize(
     ("statement", "kind", "effect"),
-    [("select a from q", "SELECT", Effect.READS), ("insert into b select a from q", "INSERT", Effect.WRITES)],
+    [
+        ("select a from q", "SELECT", StatementEffect.READS),
+        ("insert into b select a from q", "INSERT", StatementEffect.WRITES),
+    ],
 )
 def test_the_kind_after_a_with_clause_of_any_length_is_recognized(
-    statement: str, kind: str, effect: Effect
+    statement: str, kind: str, effect: StatementEffect
 ) -> None:
     definition = " ".join(["with q as (select", *["x +"] * 40_000, "x as a from t)"])
-    assert kind_of(f"{definition} {statement}") == Kind(kind, effect)
+    assert kind_of(f"{definition} {statement}") == StatementKind(kind, effect)
 
 
 def test_every_operation_of_a_real_hive_has_a_row(hive_jars: Path) -> None:

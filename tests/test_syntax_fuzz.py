@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from navlin.index.search.print_query import asked, printed
+from navlin.index.search.print_query import printed, to_solr
 from navlin.index.solr.solr import Solr
 from navlin.query import syntax
 from navlin.query.scanner import QueryError
@@ -73,7 +73,7 @@ def is_read_back(text: str) -> None:
 
 def holds_no_syntax_of_the_text(text: str) -> None:
     if parsed := understood(text):
-        for query in (asked(parsed.query), printed(parsed.query)):
+        for query in (to_solr(parsed.query), printed(parsed.query)):
             bare = _OUR_OWN.sub("", _QUOTED_OR_ESCAPED.sub(_letter_or_nothing, query))
             assert _PLAIN.fullmatch(bare), bare
             assert "{!" not in bare

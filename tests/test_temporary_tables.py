@@ -29,7 +29,7 @@ from navlin.model.source import HIVE, IMPALA, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.answer import Direction, Lineage
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.search import search
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_TABLE, Metastore, table
 
@@ -102,7 +102,7 @@ class Sample:
 
     def answer(self, **options: Any) -> Lineage:
         start = table_key(self.hive.source, self.database, "sample_merge").identity
-        return lineage(self.solr, start, Options(direction=Direction.UPSTREAM, **options))
+        return lineage(self.solr, start, WalkOptions(direction=Direction.UPSTREAM, **options))
 
     def bare(self, name: str) -> str:
         return name.removeprefix(self.database + ".").replace(self.database + ".", "")

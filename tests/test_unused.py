@@ -18,11 +18,11 @@ from navlin.index.graph.relation import End
 from navlin.index.journal.purges import forget_purged_before, remember_purged_before
 from navlin.index.journal.rejects import save_rejects
 from navlin.index.journal.run_counts import RunCounts
-from navlin.index.journal.runs import HELD_BACK, RunRecord, Status, save_positions, save_run
+from navlin.index.journal.runs import BACKING_OFF, RunRecord, Status, save_positions, save_run
 from navlin.index.people.user_entities import SDK, SDK_SOURCE, write_relations
 from navlin.index.schema.fields import RUNS, solr_date
 from navlin.index.solr.solr import Solr
-from navlin.index.usage.readers import Place, sharing
+from navlin.index.usage.readers import LocationPath, sharing
 from navlin.index.write.documents import source_envelope
 from navlin.model.gaps import READS_UNNAMED
 from navlin.model.identity import run_id
@@ -30,8 +30,8 @@ from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
 from navlin.model.source import Source, source_id
-from navlin.query.unused import COLUMNS, MOST_PLACES, Judged, Question, Verdict, unused
-from navlin.query.watched import Watched
+from navlin.query.read_coverage import ReadCoverage
+from navlin.query.unused import COLUMNS, MOST_PLACES, EntityUsage, UsageQuestion, UsageStatus, unused
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
 from tests.support.web import running_web
 from tests.test_cli import configuration, run
@@ -129,17 +129,17 @@ class Estate(World):
             save_positions(self.solr, self.source(HDFS).id, "f", [Position(ENTRIES, self.entries)], {})
         self.solr.commit(RUNS, soft=True)
 
-    def judged(self, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
-        known, judged = unused(self.solr, question or Question(DAYS, NOW_MS))
+    def judged(self, question: UsageQuestion | None = None) -> tuple[ReadCoverage, dict[str, EntityUsage]]:
+        known, judged = unused(self.solr, question or UsageQuestion(DAYS, NOW_MS))
         return known, {each.entity.own_name: each for each in judged}
 
-    def answer(self, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
+    def answer(self, question: UsageQuestion | None = None) -> tuple[ReadCoverage, dict[str, EntityUsage]]:
         self.write()
         return self.judged(question)
 
-    def of_old(self, question: Question | None = None) -> tuple[Verdict, str]:
+    def of_old(self, question: UsageQuestion | None = None) -> tuple[UsageStatus, str]:
         judged = self.answer(question)[1]["old"]
-        return judged.verdict, "; ".join(judged.reasons)
+        return judged.status, "; ".join(judged.reasons)
 
 
 @pytest.fixture
@@ -366,7 +366,7 @@ def of_another_source_no_record_would_read(estate: Estate) -> None:
 
 def of_another_source_no_file_can_be_read(estate: Estate) -> None:
     second = another_source_of_impala(estate, (Status.FINISHED, NOW_MS - 60_000))
-    held = Position(HELD_BACK + "/logs/impala.8", {"times": 3, "error": "permission denied"})
+    held = Position(BACKING_OFF + "/logs/impala.8", {"times": 3, "error": "permission denied"})
     save_positions(estate.solr, second.id, "f", [held], {})
 
 
@@ -453,7 +453,7 @@ def a_record_would_not_read(estate: Estate) -> None:
 
 
 def a_file_of_an_engine_cannot_be_read(estate: Estate) -> None:
-    held = Position(HELD_BACK + "/logs/impala.7", {"times": 3, "error": "permission denied"})
+    held = Position(BACKING_OFF + "/logs/impala.7", {"times": 3, "error": "permission denied"})
     save_positions(estate.solr, estate.source(IMPALA).id, "f", [held], {})
 
 
@@ -504,13 +504,14 @@ def another_table_lies_beside(estate: Estate) -> None:
 
 def test_sharing_places_is_checked_up_to_the_limit(solr: Solr) -> None:
     deep = [
-        Place("of hdfs", f"/warehouse/{number % 7}/a/b/c/d/e/f/g{number}") for number in range(MOST_PLACES)
+        LocationPath("of hdfs", f"/warehouse/{number % 7}/a/b/c/d/e/f/g{number}")
+        for number in range(MOST_PLACES)
     ]
     assert sharing(Graph(solr), [("a table", deep), ("another", deep[:1])]) == [[], []]
 
 
-UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN
-TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
+UNUSED, USED, UNKNOWN = UsageStatus.UNUSED, UsageStatus.USED, UsageStatus.UNKNOWN
+TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (nothing, UNUSED, "recorded what IMPALA reads since"),
     (read_long_ago, UNUSED, "only in access times"),
     (read_since_by(IMPALA), USED, ""),
@@ -582,7 +583,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     ("happened", "verdict", "words"), TRUTH, ids=lambda each: getattr(each, "__name__", "")
 )
 def test_the_verdict_is_correct(
-    estate: Estate, happened: Callable[[Estate], None], verdict: Verdict, words: str
+    estate: Estate, happened: Callable[[Estate], None], verdict: UsageStatus, words: str
 ) -> None:
     happened(estate)
     found, reasons = estate.of_old()
@@ -594,7 +595,7 @@ def test_a_waived_gap_is_named_in_the_evidence(estate: Estate) -> None:
     an_engine_is_not_followed(estate)
     an_operation_is_incomplete(estate)
     its_rows_are_counted(estate)
-    vouched = Question(DAYS, NOW_MS, without_engines=("spark",), despite_gaps=True)
+    vouched = UsageQuestion(DAYS, NOW_MS, without_engines=("spark",), despite_gaps=True)
     verdict, reasons = estate.of_old(vouched)
     assert verdict == UNUSED
     assert "SPARK reads nothing here" in reasons
@@ -610,7 +611,7 @@ def test_a_source_without_records_does_not_count_if_its_engine_is_excluded(
     estate._put(source_envelope(spark, AS_OF_MS))
     estate.runs[SPARK] = [(Status.FAILED, NOW_MS - 60_000)]
     assert estate.of_old()[0] == UNKNOWN
-    assert estate.of_old(Question(DAYS, NOW_MS, without_engines=("spark",)))[0] == UNUSED
+    assert estate.of_old(UsageQuestion(DAYS, NOW_MS, without_engines=("spark",)))[0] == UNUSED
 
 
 def test_size_last_read_and_last_write_accompany_the_verdict(estate: Estate) -> None:
@@ -624,7 +625,9 @@ def test_size_last_read_and_last_write_accompany_the_verdict(estate: Estate) -> 
 def test_progress_is_reported_up_to_all_tables(estate: Estate) -> None:
     estate.answer()
     told: list[tuple[int, int]] = []
-    _, judged = unused(estate.solr, Question(DAYS, NOW_MS), lambda done, every: told.append((done, every)))
+    _, judged = unused(
+        estate.solr, UsageQuestion(DAYS, NOW_MS), lambda done, every: told.append((done, every))
+    )
     assert len(list(judged)) == 2
     assert told[-1] == (2, 2)
 

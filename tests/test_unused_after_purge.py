@@ -29,7 +29,7 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Reject
 from navlin.model.source import Source
-from navlin.query.unused import Question, Verdict
+from navlin.query.unused import UsageQuestion, UsageStatus
 from navlin.service.maintenance.forget import forget, to_forget
 from tests.support.query_estate import HDFS, HIVE, IMPALA, SPARK
 from tests.support.solr_proxy import Call, SolrProxy
@@ -40,7 +40,7 @@ from tests.test_unused import BEFORE_MS, DAY_MS, DAYS, LONG_AGO_MS, NOW_MS, SINC
 __all__ = ["estate"]
 
 PURGED_BEFORE_MS = NOW_MS - 5 * DAY_MS
-UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN
+UNUSED, USED, UNKNOWN = UsageStatus.UNUSED, UsageStatus.USED, UsageStatus.UNKNOWN
 ME = Holder("here", 1, "today")
 
 
@@ -179,7 +179,7 @@ def a_stream_reads_it(estate: Estate, table: Key) -> None:
     estate.recorded(before, BEFORE_MS)
 
 
-HAPPENED: dict[Callable[[Estate, Key], None], Verdict] = {
+HAPPENED: dict[Callable[[Estate, Key], None], UsageStatus] = {
     nothing: UNUSED,
     read_long_ago: UNUSED,
     read_since: USED,
@@ -216,9 +216,9 @@ def tell(estate: Estate) -> None:
     estate.write()
 
 
-def verdicts(estate: Estate) -> dict[str, Verdict]:
+def verdicts(estate: Estate) -> dict[str, UsageStatus]:
     judged = estate.judged()[1]
-    return {name: judged[name].verdict for name in EXPECTED}
+    return {name: judged[name].status for name in EXPECTED}
 
 
 def executions(estate: Estate) -> int:
@@ -262,7 +262,7 @@ def test_old_last_reads_are_shown_next_to_unused_tables(estate: Estate, tmp_path
     estate.write()
     purged(estate.solr)
     judged = estate.judged()[1]["old"]
-    assert judged.verdict == UNUSED
+    assert judged.status == UNUSED
     shown = judged.to_json()
     assert (shown["lastRead"], shown["lastReader"]) == (solr_date(BEFORE_MS), "bob")
     printed = run(configuration(estate.solr, tmp_path), "show", "db.old").stdout
@@ -317,14 +317,14 @@ def test_purged_executions_still_count_for_gaps(estate: Estate) -> None:
     half = estate.read(estate.busy, SINCE_MS, text="half understood")
     estate.elements[half.identity]["incomplete"] = True
     estate.write()
-    assert estate.judged()[1]["old"].verdict == UNKNOWN
+    assert estate.judged()[1]["old"].status == UNKNOWN
     purged(estate.solr)
     known, judged = estate.judged()
-    assert judged["old"].verdict == UNKNOWN
+    assert judged["old"].status == UNKNOWN
     assert "incomplete operations" in "; ".join(known.reasons)
     # The operation ran before the period asked about.
     assert (
-        estate.judged(Question(DAYS, SINCE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False))[0].reasons
+        estate.judged(UsageQuestion(DAYS, SINCE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False))[0].reasons
         != known.reasons
     )
 
@@ -342,7 +342,7 @@ def test_purged_rejects_still_count_for_gaps(estate: Estate) -> None:
         estate.solr.commit(RUNS, soft=True)
         return {each.place for each in rejected(estate.solr, 10)[0]}
 
-    assert estate.judged()[1]["old"].verdict == UNKNOWN
+    assert estate.judged()[1]["old"].status == UNKNOWN
     assert purged(estate.solr, dry_run=True).rejects == 2
     assert places() == {"/log/a", "/log/b", "/log/c"}
     assert purged(estate.solr).rejects == 2
@@ -351,9 +351,9 @@ def test_purged_rejects_still_count_for_gaps(estate: Estate) -> None:
     purged(estate.solr, PURGED_BEFORE_MS + 1)
     assert places() == set()
     known, judged = estate.judged()
-    assert judged["old"].verdict == UNKNOWN
+    assert judged["old"].status == UNKNOWN
     assert "could not be read, the last purged one" in "; ".join(known.reasons)
-    later = Question(DAYS, PURGED_BEFORE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False)
+    later = UsageQuestion(DAYS, PURGED_BEFORE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False)
     assert "could not be read" not in "; ".join(estate.judged(later)[0].reasons)
 
 
@@ -390,6 +390,6 @@ def test_reads_of_a_forgotten_source_are_unknown(estate: Estate) -> None:
     estate.write()
     source = next(each for each in known_sources(estate.solr) if each.id == estate.source(IMPALA).id)
     forget(estate.solr, to_forget(estate.solr, source, "/"), lambda: NOW_MS, configured=True)
-    judged = estate.judged(Question(DAYS, NOW_MS, ("impala",), despite_gaps=True))[1]["old"]
-    assert judged.verdict == UNKNOWN
+    judged = estate.judged(UsageQuestion(DAYS, NOW_MS, ("impala",), despite_gaps=True))[1]["old"]
+    assert judged.status == UNKNOWN
     assert "forgotten" in "; ".join(judged.reasons)

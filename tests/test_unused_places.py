@@ -18,16 +18,16 @@ from navlin.index.usage.contents import WEEK_MS
 from navlin.model.image_positions import ACCESSES, IMAGE
 from navlin.model.keys import Key, RelationType, partition_key, path_key
 from navlin.model.records import Position
-from navlin.query.judged import Judged, Of, Question, Verdict
-from navlin.query.unused_places import judged_of
-from navlin.query.watched import Watched
+from navlin.query.read_coverage import ReadCoverage
+from navlin.query.unused_places import usages_of
+from navlin.query.usage_status import EntityUsage, JudgedKind, UsageQuestion, UsageStatus
 from tests.support.query_estate import HDFS, HIVE, SPARK
 from tests.test_cli import configuration, run
 from tests.test_unused import DAY_MS, DAYS, LONG_AGO_MS, NOW_MS, SINCE_MS, Estate
 
 IMAGE_MS = NOW_MS - 2 * DAY_MS
 AFTER_IMAGE_MS = NOW_MS - DAY_MS
-UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN
+UNUSED, USED, UNKNOWN = UsageStatus.UNUSED, UsageStatus.USED, UsageStatus.UNKNOWN
 WEEKS = range((LONG_AGO_MS - 7 * DAY_MS) // WEEK_MS, IMAGE_MS // WEEK_MS + 1)
 
 
@@ -54,14 +54,16 @@ class Imaged(Estate):
         self.elements[key.identity].update(content)
         return key
 
-    def ask(self, of: Of, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
+    def ask(
+        self, of: JudgedKind, question: UsageQuestion | None = None
+    ) -> tuple[ReadCoverage, dict[str, EntityUsage]]:
         self.write()
         if self.image_ms:
             said = {"image": 7, "as_of_ms": self.image_ms, "weeks": sorted(self.weeks)}
             positions = [Position(ACCESSES, said), Position(IMAGE, self.image)]
             save_positions(self.solr, self.source(HDFS).id, "f", positions, {})
             self.solr.commit(RUNS, soft=True)
-        known, judged = judged_of(self.solr, question or Question(DAYS, NOW_MS), of)
+        known, judged = usages_of(self.solr, question or UsageQuestion(DAYS, NOW_MS), of)
         return known, {each.entity.path or each.entity.own_name: each for each in judged}
 
 
@@ -161,7 +163,7 @@ def another_table_lies_there(estate: Imaged) -> None:
     estate.located(estate.table("other", created=LONG_AGO_MS), estate.place)
 
 
-PARTITIONS: list[tuple[Callable[[Imaged], None], Verdict, str]] = [
+PARTITIONS: list[tuple[Callable[[Imaged], None], UsageStatus, str]] = [
     (nothing, UNUSED, f"the last whole image, of {solr_date(IMAGE_MS)}"),
     (a_file_was_accessed, USED, "accessed since"),
     (a_file_was_written, UNKNOWN, "written since"),
@@ -189,17 +191,17 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], Verdict, str]] = [
     ("happened", "verdict", "words"), PARTITIONS, ids=lambda each: getattr(each, "__name__", "")
 )
 def test_the_verdict_on_a_partition_is_correct(
-    estate: Imaged, happened: Callable[[Imaged], None], verdict: Verdict, words: str
+    estate: Imaged, happened: Callable[[Imaged], None], verdict: UsageStatus, words: str
 ) -> None:
     happened(estate)
-    judged = estate.ask(Of.PARTITIONS)[1]["ds=1"]
+    judged = estate.ask(JudgedKind.PARTITIONS)[1]["ds=1"]
     reasons = "; ".join(judged.reasons)
-    assert judged.verdict == verdict, reasons
+    assert judged.status == verdict, reasons
     assert words in reasons
 
 
 def test_a_partitions_size_is_that_of_the_image(estate: Imaged) -> None:
-    shown = estate.ask(Of.PARTITIONS)[1]["ds=1"].to_json()
+    shown = estate.ask(JudgedKind.PARTITIONS)[1]["ds=1"].to_json()
     assert (shown["sizeBytes"], shown["spaceBytes"], shown["files"]) == (1_000, 3_000, 2)
     assert (shown["sizeAsOf"], shown["database"]) == (solr_date(IMAGE_MS), "db")
 
@@ -207,8 +209,8 @@ def test_a_partitions_size_is_that_of_the_image(estate: Imaged) -> None:
 def test_a_table_without_indexed_files_has_the_size_of_the_image(estate: Imaged) -> None:
     estate.entries = "directories"
     estate.directory("/data/old", files=7)
-    judged = estate.ask(Of.TABLES)[1]["old"]
-    assert judged.verdict == UNKNOWN
+    judged = estate.ask(JudgedKind.TABLES)[1]["old"]
+    assert judged.status == UNKNOWN
     shown = judged.to_json()
     assert (shown["sizeBytes"], shown["files"], shown["sizeAsOf"]) == (3_500, 7, solr_date(IMAGE_MS))
 
@@ -218,7 +220,7 @@ def test_a_table_without_indexed_files_is_used_if_the_image_shows_an_access(
 ) -> None:
     estate.entries = "directories"
     estate.directory("/data/old", accessed_ms=SINCE_MS)
-    assert estate.ask(Of.TABLES)[1]["old"].verdict == USED
+    assert estate.ask(JudgedKind.TABLES)[1]["old"].status == USED
 
 
 # -- Directories ---------------------------------------------------------------------------------------------------------
@@ -227,13 +229,13 @@ def test_a_table_without_indexed_files_is_used_if_the_image_shows_an_access(
 class Directories(NamedTuple):
     """The listed directories, each with its verdict."""
 
-    listed: dict[str, Verdict]
+    listed: dict[str, UsageStatus]
     reasons: str
 
 
 def directories(estate: Imaged) -> Directories:
-    known, judged = estate.ask(Of.DIRECTORIES)
-    return Directories({path: each.verdict for path, each in judged.items()}, "; ".join(known.reasons))
+    known, judged = estate.ask(JudgedKind.DIRECTORIES)
+    return Directories({path: each.status for path, each in judged.items()}, "; ".join(known.reasons))
 
 
 def many(estate: Imaged, paths: Iterable[str], **content: int) -> None:
@@ -299,7 +301,7 @@ def test_an_engine_not_followed_since_the_image_makes_directories_unknown(
 def test_the_command_judges_the_requested_kind(estate: Imaged, tmp_path: Path) -> None:
     estate.directory("/free")
     estate.relate(RelationType.PARENT_CHILD, estate.old, estate.ds, writer=HIVE)
-    estate.ask(Of.PARTITIONS)
+    estate.ask(JudgedKind.PARTITIONS)
     file = configuration(estate.solr, tmp_path)
     # The image is old by the command's clock.
     answer = json.loads(run(file, "unused", "--days", "90", "--of", "partitions", "--json").stdout)

@@ -18,7 +18,7 @@ from navlin.model.keys import table_key
 from navlin.model.source import HIVE, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.service.linking import link_everything
 from tests.services.metastore import ALTER_TABLE, CREATE_DATABASE, CREATE_TABLE, Metastore, table
 
@@ -43,7 +43,7 @@ def test_a_view_has_its_columns_and_the_lineage_of_its_text(
 
     def arrows() -> set[str]:
         assert pipeline.run(EXTRACTORS["hms"], hms).status is Status.FINISHED
-        answer = lineage(solr, view.identity, Options(columns=True))
+        answer = lineage(solr, view.identity, WalkOptions(columns=True))
         names = {node.id: node.name.removeprefix("views.") for node in answer.nodes}
         assert all(edge.parsed for edge in answer.edges)
         return {f"{names[edge.source]} -> {names[edge.target]}" for edge in answer.edges}

@@ -17,7 +17,7 @@ from extractors.hdfs.errors import to_error
 from extractors.hms import HiveMetastore
 from extractors.hms.idl import FieldSchema, Partition, SerDeInfo, StorageDescriptor, Table
 from extractors.openlineage.events import to_event
-from extractors.openlineage.runs import Run, run_of
+from extractors.openlineage.runs import JobRun, run_of
 from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType, RelationType, execution_key, operation_key, table_key
 from navlin.model.plan import Plan, Positions, SourceTime
@@ -310,7 +310,7 @@ def test_the_saved_state_of_a_run_has_no_literal_of_a_statement_an_expression_or
     )
 
     with masking(True):
-        run = Run("r", "n", "job")
+        run = JobRun("r", "n", "job")
         run.learn(to_event(told, latest_ms=FIRST_MS), FIRST_MS)
         restored = run_of(run.saved())
 

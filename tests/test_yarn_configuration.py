@@ -8,18 +8,24 @@ import orjson
 import pytest
 
 from extractors.lineage.staging import is_staging
-from extractors.yarn.configuration import Configuration, Missing, Place, split_paths, to_configuration
+from extractors.yarn.configuration import (
+    ConfigurationGap,
+    JobConfiguration,
+    JobPath,
+    split_paths,
+    to_configuration,
+)
 from navlin.model.redaction import redact
 
 IN, OUT = "mapreduce.input.fileinputformat.inputdir", "mapreduce.output.fileoutputformat.outputdir"
 
 
-def configured(**properties: str) -> Configuration:
+def configured(**properties: str) -> JobConfiguration:
     """Return the configuration page of a job with these properties; underscores in their names become dots."""
     return of({name.replace("_", "."): value for name, value in properties.items()})
 
 
-def of(properties: dict[str, str]) -> Configuration:
+def of(properties: dict[str, str]) -> JobConfiguration:
     listed = [{"name": name, "value": value, "source": ["job.xml"]} for name, value in properties.items()]
     return to_configuration({"conf": {"path": "hdfs://ns1/job.xml", "property": listed}})
 
@@ -48,18 +54,18 @@ def test_a_list_of_paths_is_split_at_unescaped_commas(text: str, paths: list[str
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("hdfs://ns1/in", Place("hdfs://ns1/in", "hdfs://ns1/in")),
-        ("hdfs://ns1/logs/2026-*/x", Place("hdfs://ns1/logs/2026-*/x", "hdfs://ns1/logs/", inferred=True)),
-        ("/in/{a,b}", Place("/in/{a,b}", "/in/", inferred=True)),
-        ("/in/day[0-9]", Place("/in/day[0-9]", "/in/", inferred=True)),
-        ("/in/day?", Place("/in/day?", "/in/", inferred=True)),
-        (r"/in/a\*b", Place(r"/in/a\*b", "/in/a*b")),
-        ("s3a://key:secret@bucket/in", Place("s3a://bucket/in", "s3a://bucket/in")),
-        ("file:/in", Place("file:/in", "file:/in")),
-        ("orders/day", Place("orders/day", "hdfs://ns1/user/etl/orders/day")),
+        ("hdfs://ns1/in", JobPath("hdfs://ns1/in", "hdfs://ns1/in")),
+        ("hdfs://ns1/logs/2026-*/x", JobPath("hdfs://ns1/logs/2026-*/x", "hdfs://ns1/logs/", inferred=True)),
+        ("/in/{a,b}", JobPath("/in/{a,b}", "/in/", inferred=True)),
+        ("/in/day[0-9]", JobPath("/in/day[0-9]", "/in/", inferred=True)),
+        ("/in/day?", JobPath("/in/day?", "/in/", inferred=True)),
+        (r"/in/a\*b", JobPath(r"/in/a\*b", "/in/a*b")),
+        ("s3a://key:secret@bucket/in", JobPath("s3a://bucket/in", "s3a://bucket/in")),
+        ("file:/in", JobPath("file:/in", "file:/in")),
+        ("orders/day", JobPath("orders/day", "hdfs://ns1/user/etl/orders/day")),
     ],
 )
-def test_an_input_pattern_is_reduced_to_its_certain_directory(text: str, place: Place) -> None:
+def test_an_input_pattern_is_reduced_to_its_certain_directory(text: str, place: JobPath) -> None:
     reported = of({IN: text, "mapreduce.job.working.dir": "hdfs://ns1/user/etl"})
     [found] = reported.inputs
     assert (found.uri, found.inferred) == (place.uri, place.inferred)
@@ -68,7 +74,7 @@ def test_an_input_pattern_is_reduced_to_its_certain_directory(text: str, place: 
 
 @pytest.mark.parametrize("text", ["hdfs://ns1/out/a,b", "/out/x[1]", "/out/{a}", "/out/2026*", "/out/a?b"])
 def test_an_output_is_the_directory_of_exactly_that_name(text: str) -> None:
-    assert of({OUT: text}).outputs == (Place(text, text),)
+    assert of({OUT: text}).outputs == (JobPath(text, text),)
 
 
 @pytest.mark.parametrize("text", ["/*", "hdfs://ns1/*/x", "relative"])
@@ -227,7 +233,7 @@ def test_a_query_encoded_by_hive_is_decoded(value: str, text: str) -> None:
     ],
 )
 def test_a_page_without_properties_is_empty(page: object) -> None:
-    assert to_configuration(page) == Configuration()
+    assert to_configuration(page) == JobConfiguration()
 
 
 def test_a_single_property_may_come_without_a_list() -> None:
@@ -266,7 +272,7 @@ def test_each_gap_in_a_configuration_has_a_reason(properties: dict[str, str], wh
 
 
 def test_every_reason_is_distinct() -> None:
-    assert len({str(each) for each in Missing}) == len(Missing) == 7
+    assert len({str(each) for each in ConfigurationGap}) == len(ConfigurationGap) == 7
 
 
 def test_json_numbers_and_booleans_are_read_as_hadoop_writes_them() -> None:

@@ -21,13 +21,13 @@ from navlin.model.keys import (
     RelationType,
     application_id,
     application_key,
-    granted_execution_key,
     location_key,
+    placeholder_execution_key,
 )
 from navlin.model.source import HIVE, SPARK, YARN, Estate, Source, adoption_key, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from tests.services.rest import JobHistory, ResourceManager
 from tests.support.query_estate import World
 from tests.support.spark_logs import (
@@ -209,9 +209,9 @@ def test_a_mapreduce_job_appears_with_its_directories_and_its_query(
     assert pipeline.run(EXTRACTORS["yarn"], extractor).status is Status.FINISHED
 
     output = location_key(estate, "hdfs://ns1/out").identity
-    drawn = {node.name for node in lineage(solr, output, Options()).nodes}
+    drawn = {node.name for node in lineage(solr, output, WalkOptions()).nodes}
     assert drawn == {"/in/a,b", "/in", "/out"}
-    hive = granted_execution_key(hms, query).identity
+    hive = placeholder_execution_key(hms, query).identity
     ran_as = application_key(source, "application_1799000000000_0001").identity
     [link] = solr.cursor(RELATIONS, f"+writer:{source.id} +type:LOGICAL_PHYSICAL", "*")
     assert (link["endpoint1Ids"], link["endpoint2Ids"]) == ([hive], [ran_as])
@@ -238,7 +238,7 @@ def test_the_lineage_of_an_application_is_that_of_its_execution(world: World) ->
     ran_as = world.entity(application_key(world.source(YARN), "application_1_0001"))
     world.relate(RelationType.LOGICAL_PHYSICAL, run, ran_as, writer=SPARK)
     world.index()
-    drawn = {node.id for node in lineage(world.solr, ran_as.identity, Options()).nodes}
+    drawn = {node.id for node in lineage(world.solr, ran_as.identity, WalkOptions()).nodes}
     assert drawn == {each.identity for each in (ran_as, run, operation, source, target)}
     # Lineage that starts at the logical side does not show the application.
     for each in (source, operation, run):
@@ -253,7 +253,7 @@ def test_the_lineage_of_a_yarn_job_is_that_of_its_applications_executions(world:
     ran_as = world.execution(nightly, "application_1_0001")
     world.relate(RelationType.LOGICAL_PHYSICAL, run, ran_as, writer=SPARK)
     world.index()
-    drawn = {node.id for node in lineage(world.solr, nightly.identity, Options()).nodes}
+    drawn = {node.id for node in lineage(world.solr, nightly.identity, WalkOptions()).nodes}
     assert drawn == {each.identity for each in (nightly, ran_as, run, operation, source, target)}
 
 

@@ -28,7 +28,7 @@ from navlin.model.keys import RelationType, path_key, table_key
 from navlin.model.source import HDFS, HIVE, SPARK, YARN, Estate, Source, normal_authority, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.hadoop import Hadoop
 from tests.services.hdfs import Writer
@@ -113,7 +113,7 @@ class Indexed:
         return {each["identity"] for each in found}
 
     def drawn(self, start: str) -> set[str]:
-        return {node.id for node in lineage(self.solr, start, Options()).nodes}
+        return {node.id for node in lineage(self.solr, start, WalkOptions()).nodes}
 
 
 @pytest.fixture(scope="module")
@@ -189,9 +189,9 @@ def test_the_order_of_extraction_does_not_change_the_index(
 
 @pytest.mark.services
 def test_lineage_from_the_output_directory_reaches_the_source_table(indexed: Indexed) -> None:
-    found = lineage(indexed.solr, indexed.output, Options())
+    found = lineage(indexed.solr, indexed.output, WalkOptions())
     assert (indexed.table, indexed.output) in {(edge.source, edge.target) for edge in found.edges}
-    drawn = lineage(indexed.solr, indexed.output, Options(operations=True))
+    drawn = lineage(indexed.solr, indexed.output, WalkOptions(operations=True))
     assert APPLICATION in {node.name for node in drawn.nodes}
 
 
@@ -199,7 +199,7 @@ def test_lineage_from_the_output_directory_reaches_the_source_table(indexed: Ind
 def test_lineage_of_a_tables_directory_includes_the_table_but_not_the_reverse(
     indexed: Indexed,
 ) -> None:
-    from_directory = lineage(indexed.solr, indexed.location, Options(operations=True))
+    from_directory = lineage(indexed.solr, indexed.location, WalkOptions(operations=True))
     assert {node.id for node in from_directory.nodes} >= {indexed.location, indexed.table, indexed.output}
     assert APPLICATION in {node.name for node in from_directory.nodes}
     from_table = indexed.drawn(indexed.table)

@@ -16,7 +16,7 @@ import orjson
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage.held_files import HeldFiles
+from extractors.lineage.kept_open_files import KeptOpenFiles
 from extractors.lineage.line_logs import LineLogs
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkLineageEvents
@@ -87,7 +87,7 @@ class LineLog:
     def _read(self, directory: Path) -> dict[str, Task]:
         extractor = self.extractor(str(directory))
         tasks = {}
-        with holding(HeldFiles()):
+        with holding(KeptOpenFiles()):
             for split in extractor.plan(Positions()).splits:
                 with in_time(split.name):
                     tasks[split.name] = in_a_task(extractor, split)

@@ -6,20 +6,28 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from navlin.edit.annotation_changes import (
+    AnnotationChanges,
+    Properties,
+    Tags,
+    deciding,
+    properties,
+    tags,
+    texts,
+)
 from navlin.edit.managed import managed_field
 from navlin.edit.models import properties_of
 from navlin.edit.values import BadValue
-from navlin.edit.words import Properties, Tags, Words, deciding, properties, tags, texts
 from navlin.index.journal.edits import Edit
 from navlin.index.people.editing import Author, Edited, edit_entities, show_edits
 from navlin.index.schema.fields import ELEMENTS
-from navlin.index.solr.solr import Refused, Solr
+from navlin.index.solr.solr import RefusedDocument, Solr
 from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EditOptions:
     """The given options. ``property`` entries are ``KEY=VALUE``, ``managed`` entries ``NAMESPACE.NAME=VALUE``, repeated
     for several values. An empty value, name or description erases the field."""
 
@@ -43,7 +51,7 @@ class Done:
     entities: int = 0
     changed: int = 0
     edits: list[Edit] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedDocument] = field(default_factory=list)
 
     def add(self, meant: int, edited: Edited) -> None:
         """Add the result of a batch; ``meant`` is the number of entities in the batch."""
@@ -63,9 +71,9 @@ class Done:
         }
 
 
-def words_of(solr: Solr, options: Options) -> Words:
-    """Convert the options to checked `Words`. Raises `BadValue`, also if no option is given."""
-    if options == Options():
+def changes_of(solr: Solr, options: EditOptions) -> AnnotationChanges:
+    """Convert the options to checked `AnnotationChanges`. Raises `BadValue`, also if no option is given."""
+    if options == EditOptions():
         raise BadValue("nothing to change: give a tag, a name, a description or a property")
     given = {"name": options.name, "description": options.description}
     pairs = dict(_pair(each, "KEY=VALUE") for each in options.property)
@@ -78,7 +86,7 @@ def words_of(solr: Solr, options: Options) -> Words:
     for name, values in managed.items():
         namespace, _, key = name.partition(".")
         fields |= managed_field(registered.get((namespace, key)), namespace, key, values)
-    return Words(
+    return AnnotationChanges(
         texts({name: value for name, value in given.items() if value is not None}),
         Tags(add=tags(options.tag), remove=tags(options.remove_tag)),
         Properties(add=properties(pairs), remove=tuple(key for key, value in pairs.items() if not value)),
@@ -101,7 +109,7 @@ def matching(solr: Solr, asked: str) -> Iterator[str]:
 def edit_each(
     solr: Solr,
     ids: Iterable[str],
-    words: Words,
+    changes: AnnotationChanges,
     author: Author,
     *,
     dry_run: bool,
@@ -109,7 +117,7 @@ def edit_each(
 ) -> Done:
     """Apply the same edit once to each of any number of entities. Edits of more than one entity are durable. Entities
     that no longer exist are skipped. ``report`` is called with the number of entities done."""
-    done, decide = Done(dry_run), deciding(words)
+    done, decide = Done(dry_run), deciding(changes)
     try:
         for batch in in_batches(ids, WRITE_BATCH):
             for edited in edit_entities(solr, dict.fromkeys(batch, decide), author, dry_run=dry_run):

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import orjson
 
+from navlin.index.journal.freshness import SourceFreshness, freshness_of_sources
 from navlin.index.journal.purged_runs import PurgedRuns, purged_runs
-from navlin.index.journal.readings import Reading, readings
-from navlin.index.journal.runs import HELD_BACK
+from navlin.index.journal.runs import BACKING_OFF
 from navlin.index.schema.fields import ELEMENTS, LAST_DATE_MS, RUNS, date_ms, solr_date
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
@@ -20,46 +20,46 @@ WEEK_MS: Final = 604_800_000
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class SourceCoverage:
     """A configured source and the coverage of its records. ``since_ms`` is the start of the source's first recorded
     execution (epoch ms; 0: it records none). ``rejects`` counts the records that could not be read in the requested
     period. ``silent_ms`` are the beginnings of the weeks in that period in which no execution started; purged
     executions count. ``incomplete_ms`` is the time of the last incomplete operation that a purge removed (epoch ms; 0:
     none), ``rejected_ms`` the last time of the rejects that a purge removed (0: none). ``entries`` is the setting
-    ``entries`` of an extractor for files, "" for other extractors; ``held_back`` counts the parts of the source, such
+    ``entries`` of an extractor for files, "" for other extractors; ``backing_off`` counts the parts of the source, such
     as files of an engine, that cannot be read now."""
 
-    reading: Reading
+    freshness: SourceFreshness
     since_ms: int
     rejects: int
     silent_ms: tuple[int, ...]
     incomplete_ms: int
     rejected_ms: int
     entries: str
-    held_back: int
+    backing_off: int
 
 
-def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
+def coverage_of_sources(solr: Solr, since_ms: int, now_ms: int) -> tuple[SourceCoverage, ...]:
     """Return the coverage of every configured source. Rejects and silent weeks are counted from ``since_ms`` on."""
-    return tuple(_followed(solr, reading, since_ms, now_ms) for reading in readings(solr))
+    return tuple(_coverage(solr, freshness, since_ms, now_ms) for freshness in freshness_of_sources(solr))
 
 
-def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Followed:
-    of_source = q.term("sourceId", reading.source.id)
+def _coverage(solr: Solr, freshness: SourceFreshness, since_ms: int, now_ms: int) -> SourceCoverage:
+    of_source = q.term("sourceId", freshness.source.id)
     executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
     # Include purged executions. Purges of earlier versions left only a note on operations.
-    removed = purged_runs(solr, reading.source.id)
+    removed = purged_runs(solr, freshness.source.id)
     purged = _first(solr, of_source, "type:OPERATION", "lastExecuted")
     rejects = q.in_range("started", solr_date(since_ms))
-    return Followed(
-        reading,
+    return SourceCoverage(
+        freshness,
         min(filter(None, (executions, purged, removed.first_ms)), default=0),
         solr.count(RUNS, "kind:reject", of_source, rejects),
         _silent(solr, of_source, since_ms, now_ms, removed),
         removed.incomplete_ms,
         removed.rejected_ms,
-        entries_of(solr, reading.source.id),
-        solr.count(RUNS, "kind:position", of_source, q.starting("key", HELD_BACK)),
+        entries_of(solr, freshness.source.id),
+        solr.count(RUNS, "kind:position", of_source, q.starting("key", BACKING_OFF)),
     )
 
 

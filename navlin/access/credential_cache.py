@@ -14,7 +14,7 @@ REMEMBERED: Final = 10_000
 
 
 @dataclass(slots=True)
-class Remembered:
+class CredentialCache:
     """Cache that maps a keyed hash of credentials to the user, for ``keep_s`` seconds. Thread-safe."""
 
     now_ms: Callable[[], int]

@@ -25,8 +25,8 @@ from extractors.lineage.regular_files import open_regular
 from extractors.lineage.remembered_files import RememberedFiles
 
 MOST_OF_A_SOURCE: Final = 64
-"""Maximum number of held files per source. The most recently written files are held, because a source with more files
-does not write to all of them at once.
+"""Maximum number of files kept open per source. The most recently written files are kept open, because a source with
+more files does not write to all of them at once.
 """
 MOST_IN_ALL: Final = 512
 """Maximum number of files of all sources together, because a process may commonly open 1,024 files."""
@@ -36,9 +36,9 @@ changed.
 """
 
 
-class Held(NamedTuple):
-    """A held file. ``path`` is its former name, ``opens`` the path through which a process of the same user can open
-    it, and ``stat`` its current status.
+class KeptOpenFile(NamedTuple):
+    """A file that is kept open. ``path`` is its former name, ``opens`` the path through which a process of the same
+    user can open it, and ``stat`` its current status.
     """
 
     key: str
@@ -49,8 +49,8 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class _Of:
-    """The files held for one source, as key → (path, open file). ``planned_s`` is the time of the last plan (seconds
-    of the monotonic clock); ``wanted`` is the number of files that this plan wanted to hold.
+    """The files kept open for one source, as key → (path, open file). ``planned_s`` is the time of the last plan (seconds
+    of the monotonic clock); ``wanted`` is the number of files that this plan wanted to keep open.
     """
 
     planned_s: float = 0.0
@@ -64,7 +64,7 @@ class _Of:
         self.files.clear()
 
 
-class HeldFiles:
+class KeptOpenFiles:
     """The descriptors of one process. Thread-safe; a source is identified by its directories and patterns."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -72,33 +72,33 @@ class HeldFiles:
         self._lock = Lock()
         self._sources: dict[Hashable, _Of] = {}
 
-    def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
-        """Hold the newest files in ``paths`` (key → (path, stat)). Return key → path that opens the held file.
+    def keep_open(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
+        """Keep the newest files in ``paths`` (key → (path, stat)) open. Return key → path that opens the file.
 
-        Held files that are not in ``paths`` have left their directory, and stay held. They may displace the oldest
-        files still in a directory, because those can be read without being held, but never the newest file. A file is
-        not held if it has replaced the one with the given ``stat``.
+        Open files that are not in ``paths`` have left their directory, and stay open. They may displace the oldest
+        files still in a directory, because those can be read without being kept open, but never the newest file. A file is
+        not kept open if it has replaced the one with the given ``stat``.
         """
         with self._lock:
-            held = self._sources.setdefault(source, _Of())
-            held.planned_s = now_s = self._clock()
+            kept = self._sources.setdefault(source, _Of())
+            kept.planned_s = now_s = self._clock()
             for each in [each for each, of in self._sources.items() if now_s - of.planned_s > FORGOTTEN_S]:
                 self._sources.pop(each).close()
-            held.wanted = len(paths.keys() | held.files.keys())
+            kept.wanted = len(paths.keys() | kept.files.keys())
             most = self._most()
             self._share(most)
-            room = max(1, most - len(held.files.keys() - paths.keys()))
+            room = max(1, most - len(kept.files.keys() - paths.keys()))
             newest = nlargest(room, paths, key=lambda key: paths[key][1].st_mtime_ns)
-            for key in [key for key in held.files if key in paths and key not in newest]:
-                held.files.pop(key)[1].close()
+            for key in [key for key in kept.files if key in paths and key not in newest]:
+                kept.files.pop(key)[1].close()
             for key in newest:
                 path, stat = paths[key]
-                if key in held.files:
-                    held.files[key] = path, held.files[key][1]
+                if key in kept.files:
+                    kept.files[key] = path, kept.files[key][1]
                 else:
                     with suppress(OSError):  # gone, or not readable by navlin: reading reports it
-                        held.files[key] = path, _open(path, stat)
-            return {key: _opens(file) for key, (_, file) in held.files.items()}
+                        kept.files[key] = path, _open(path, stat)
+            return {key: _opens(file) for key, (_, file) in kept.files.items()}
 
     def memory(self, source: Hashable) -> RememberedFiles:
         """Return the memory of a source's large directories."""
@@ -113,28 +113,28 @@ class HeldFiles:
         return 1
 
     def _share(self, most: int) -> None:
-        """Close the files that sources hold beyond ``most``, beginning with the least recently written."""
+        """Close the files that sources keep open beyond ``most``, beginning with the least recently written."""
         for of in self._sources.values():
             if len(of.files) > most:
                 by_age = sorted(of.files, key=lambda key: os.fstat(of.files[key][1].fileno()).st_mtime_ns)
                 for key in by_age[: len(of.files) - most]:
                     of.files.pop(key)[1].close()
 
-    def missing(self, source: Hashable, seen: set[str]) -> Iterator[Held]:
-        """Yield the held files of a source that were not found in its directories. ``seen`` has the keys of the files
+    def missing(self, source: Hashable, seen: set[str]) -> Iterator[KeptOpenFile]:
+        """Yield the open files of a source that were not found in its directories. ``seen`` has the keys of the files
         found.
         """
         with self._lock:
             files = self._sources[source].files if source in self._sources else {}
             missing = [
-                Held(key, path, _opens(file), os.fstat(file.fileno()))
+                KeptOpenFile(key, path, _opens(file), os.fstat(file.fileno()))
                 for key, (path, file) in files.items()
                 if key not in seen
             ]
         yield from missing
 
     def release(self, source: Hashable, key: str) -> None:
-        """Close the descriptor of a file that no longer needs to be held."""
+        """Close the descriptor of a file that no longer needs to be kept open."""
         with self._lock:
             if source in self._sources and key in self._sources[source].files:
                 self._sources[source].files.pop(key)[1].close()
@@ -153,5 +153,5 @@ def _open(path: str, stat: os.stat_result) -> BinaryIO:
     return file
 
 
-HELD: Final = HeldFiles()
+KEPT_OPEN: Final = KeptOpenFiles()
 """The descriptors of this process."""

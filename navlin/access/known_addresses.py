@@ -23,7 +23,7 @@ MOST: Final = 10_000
 """Maximum number of files; the least recently used files are removed first."""
 
 
-class KnownPlaces:
+class KnownAddresses:
     """The known addresses in one state directory. Thread-safe."""
 
     def __init__(self, state_directory: Path) -> None:

@@ -14,7 +14,7 @@ from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.index.usage.contents import Accesses, accesses_of
-from navlin.index.usage.followed import Followed, followed
+from navlin.index.usage.source_coverage import SourceCoverage, coverage_of_sources
 from navlin.model.gaps import READS_UNNAMED
 from navlin.model.image_positions import ALL
 from navlin.model.plurals import agreeing, counted
@@ -28,9 +28,9 @@ QUIET_MS: Final = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class ReadCoverage:
     """Coverage of reads. ``reasons`` are the reasons why reads are unknown for all tables; if there are none, every
-    read is watched. ``evidence`` is then the basis of a verdict. ``file_systems`` maps the id of each HDFS to the
+    read is covered. ``evidence`` is then the basis of a verdict. ``file_systems`` maps the id of each HDFS to the
     reason if its files do not show reads, else to ""."""
 
     reasons: tuple[str, ...]
@@ -58,7 +58,7 @@ class Watched:
         return self.accesses.get(source_id, Accesses()).as_of_ms
 
     def unread(self, source_id: str) -> str:
-        """Return why a place on a file system is not watched; "" if it is."""
+        """Return why a place on a file system is not covered; "" if it is."""
         return self.file_systems.get(source_id, "no configured source reads the files there")
 
     def to_json(self) -> dict[str, Any]:
@@ -66,11 +66,11 @@ class Watched:
         return {"reasons": list(self.reasons), "evidence": list(self.evidence)}
 
 
-def watched(
+def read_coverage(
     solr: Solr, since_ms: int, now_ms: int, without_engines: Collection[str], *, despite_gaps: bool
-) -> Watched:
+) -> ReadCoverage:
     """Return the coverage of reads since ``since_ms``; see `navlin.query.unused.Question`."""
-    sources = followed(solr, since_ms, now_ms)
+    sources = coverage_of_sources(solr, since_ms, now_ms)
     absent = {each.upper() for each in without_engines}
     engines = [each for each in sources if _tells_of_reads(each, absent)]
     reasons = [
@@ -80,7 +80,7 @@ def watched(
         *([] if despite_gaps else _gaps(Graph(solr), engines, since_ms)),
     ]
     evidence = [
-        f"{each.reading.source.name} recorded what {each.reading.source.type} reads since {solr_date(each.since_ms)}"
+        f"{each.freshness.source.name} recorded what {each.freshness.source.type} reads since {solr_date(each.since_ms)}"
         for each in engines
         if each.since_ms
     ]
@@ -89,22 +89,22 @@ def watched(
         evidence.append("as vouched, the gaps in coverage hide no read of it")
     evidence.append("reads that bypass these engines show only in access times, which cannot rule them out")
     file_systems = {
-        each.reading.source.id: _of_files(each) for each in sources if each.reading.source.type == HDFS
+        each.freshness.source.id: _of_files(each) for each in sources if each.freshness.source.type == HDFS
     }
-    return Watched(
+    return ReadCoverage(
         tuple(reasons),
         tuple(evidence),
         file_systems,
         {each: accesses_of(solr, each) for each in file_systems},
-        frozenset(each.reading.source.id for each in sources if each.entries == ALL),
+        frozenset(each.freshness.source.id for each in sources if each.entries == ALL),
         "" if despite_gaps else _unnamed(Graph(solr), since_ms),
     )
 
 
-def _tells_of_reads(each: Followed, absent: Collection[str]) -> bool:
+def _tells_of_reads(each: SourceCoverage, absent: Collection[str]) -> bool:
     """Whether a source records reads, or would if it could be read. A source that has recorded nothing yet does not
     count if a person vouched that its engine reads nothing here."""
-    source = each.reading.source
+    source = each.freshness.source
     of_engine = source.type in ENGINES and not source.metastore
     return of_engine and (each.since_ms > 0 or source.type not in absent)
 
@@ -117,21 +117,21 @@ def _lost(before_ms: int, since_ms: int) -> Iterator[str]:
         )
 
 
-def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[str]) -> Iterator[str]:
+def _engines(engines: Collection[SourceCoverage], since_ms: int, absent: Collection[str]) -> Iterator[str]:
     for kind in ENGINES:
-        of_kind = [each for each in engines if each.reading.source.type == kind]
+        of_kind = [each for each in engines if each.freshness.source.type == kind]
         if not any(each.since_ms for each in of_kind) and kind not in absent:
             yield f"no source records what {kind} reads (unless you vouch that it reads nothing here)"
         for each in of_kind:
-            name = each.reading.source.name
+            name = each.freshness.source.name
             if each.since_ms > since_ms:
                 yield f"{name} records what {kind} reads only since {solr_date(each.since_ms)}"
-            if each.reading.status == Status.FAILED:
-                yield f"{name} cannot be read: {each.reading.error}"
+            if each.freshness.status == Status.FAILED:
+                yield f"{name} cannot be read: {each.freshness.error}"
 
 
-def _stopped(sources: Collection[Followed], now_ms: int) -> Iterator[str]:
-    read_ms = max((each.reading.read_ms for each in sources), default=0)
+def _stopped(sources: Collection[SourceCoverage], now_ms: int) -> Iterator[str]:
+    read_ms = max((each.freshness.read_ms for each in sources), default=0)
     if now_ms - read_ms > QUIET_MS:
         when = f"since {solr_date(read_ms)}" if read_ms else "ever"
         yield f"navlin has read nothing from any source {when}"
@@ -149,7 +149,7 @@ def _unnamed(graph: Graph, since_ms: int) -> str:
     return f"{read} {ACCEPTED}" if count else ""
 
 
-def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterator[str]:
+def _gaps(graph: Graph, engines: Collection[SourceCoverage], since_ms: int) -> Iterator[str]:
     incomplete = EntityFilter(
         ("OPERATION",), deleted=False, incomplete=True, but_incomplete_for=READS_UNNAMED
     )
@@ -163,40 +163,40 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     for each in engines:
         if each.incomplete_ms >= since_ms:
             yield (
-                f"{each.reading.source.name} had incomplete operations, the last purged one of"
+                f"{each.freshness.source.name} had incomplete operations, the last purged one of"
                 f" {solr_date(each.incomplete_ms)}, which may have read it {ACCEPTED}"
             )
         if each.rejects:
-            yield f"{counted(each.rejects, 'record')} of {each.reading.source.name} could not be read {ACCEPTED}"
+            yield f"{counted(each.rejects, 'record')} of {each.freshness.source.name} could not be read {ACCEPTED}"
         elif each.rejected_ms >= since_ms:
             yield (
-                f"records of {each.reading.source.name} could not be read, the last purged one of"
+                f"records of {each.freshness.source.name} could not be read, the last purged one of"
                 f" {solr_date(each.rejected_ms)} {ACCEPTED}"
             )
-        if each.held_back:
-            held_back = agreeing(
-                each.held_back, "1 file or other part", f"{each.held_back:,} files or other parts"
+        if each.backing_off:
+            backing_off = agreeing(
+                each.backing_off, "1 file or other part", f"{each.backing_off:,} files or other parts"
             )
-            yield f"{held_back} of {each.reading.source.name} cannot be read {ACCEPTED}"
+            yield f"{backing_off} of {each.freshness.source.name} cannot be read {ACCEPTED}"
         # A source that has recorded nothing at all may be new, with nothing to read yet.
         if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
             silent = f"in {weeks} weeks, the first from {first}" if weeks > 1 else f"in the week from {first}"
-            yield f"{each.reading.source.name} recorded no execution {silent} {ACCEPTED}"
+            yield f"{each.freshness.source.name} recorded no execution {silent} {ACCEPTED}"
 
 
 def _before(where: EntityFilter, before_ms: int) -> EntityFilter:
     return replace(where, as_of_before_ms=before_ms)
 
 
-def _of_files(each: Followed) -> str:
-    reading = each.reading
+def _of_files(each: SourceCoverage) -> str:
+    freshness = each.freshness
     if each.entries == "directories":
         return 'its files are not read (entries = "directories")'
     if not each.entries:
         return "its coverage of files is unknown until its next complete reading"
-    if reading.status == Status.FAILED:
-        return f"{reading.source.name} cannot be read: {reading.error}"
-    if reading.held:
-        return f"deletions of {reading.source.name} are held: {reading.held}"
+    if freshness.status == Status.FAILED:
+        return f"{freshness.source.name} cannot be read: {freshness.error}"
+    if freshness.blocked_run:
+        return f"deletions of {freshness.source.name} are held: {freshness.blocked_run}"
     return ""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.graph.sources import KnownSource, known_sources
-from navlin.index.journal.overview import held_run
+from navlin.index.journal.overview import blocked_run
 from navlin.index.journal.runs import Status, last_run
 from navlin.index.schema.fields import RUNS, date_ms, solr_date
 from navlin.index.solr.solr import Solr
@@ -20,12 +20,12 @@ NOTED_EVERY_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceFreshness:
     """Freshness of one configured source. Times are epoch ms; 0 for never, or not among the last runs.
 
     ``read_ms`` is the start of the last finished run, or the last poll without news, which is recorded once an hour;
     ``whole_ms`` is the start of the last run that listed the whole source, and ``error`` the error of the last run.
-    ``held`` is the id of the run whose deletions await review. ``rejects`` counts the unreadable records.
+    ``blocked_run`` is the id of the run whose deletions await review. ``rejects`` counts the unreadable records.
     """
 
     source: KnownSource
@@ -33,7 +33,7 @@ class Reading:
     whole_ms: int
     status: str
     error: str
-    held: str
+    blocked_run: str
     rejects: int
 
     def to_json(self) -> dict[str, Any]:
@@ -47,17 +47,17 @@ class Reading:
             "lastCompleteReading": solr_date(self.whole_ms) if self.whole_ms else None,
             "status": self.status,
             "error": self.error or None,
-            "heldRun": self.held or None,
+            "heldRun": self.blocked_run or None,
             "rejects": self.rejects,
         }
 
 
-def readings(solr: Solr) -> tuple[Reading, ...]:
+def freshness_of_sources(solr: Solr) -> tuple[SourceFreshness, ...]:
     """Return the freshness of every source in the index that was ever configured."""
-    return tuple(reading(solr, source) for source in known_sources(solr) if not source.granted)
+    return tuple(freshness_of(solr, source) for source in known_sources(solr) if not source.placeholder)
 
 
-def reading(solr: Solr, source: KnownSource) -> Reading:
+def freshness_of(solr: Solr, source: KnownSource) -> SourceFreshness:
     last = last_run(solr, source.id)
     good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
     counted = solr.select(
@@ -69,13 +69,13 @@ def reading(solr: Solr, source: KnownSource) -> Reading:
             "json.facet": orjson.dumps({"count": "sum(count)"}).decode(),
         },
     )
-    return Reading(
+    return SourceFreshness(
         source,
         max(good.started_ms if good else 0, idle_ms(solr, source.id)),
         _whole_ms(solr, source.id),
         last.status.value if last else "never",
         last.error if last else "",
-        held_run(solr, source.id),
+        blocked_run(solr, source.id),
         int(counted["facets"].get("count", 0)),
     )
 

@@ -1,4 +1,4 @@
-"""The question whether entities were read, and the verdict on one entity."""
+"""The question whether entities were read, and the usage status of one entity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.schema.fields import solr_date
-from navlin.index.usage.readers import Place
+from navlin.index.usage.readers import LocationPath
 
 DAY_MS: Final = 86_400_000
 COLUMNS: Final = (
@@ -31,15 +31,15 @@ COLUMNS: Final = (
 """Columns of the CSV output."""
 
 
-class Verdict(StrEnum):
-    """Verdict on whether an entity was read."""
+class UsageStatus(StrEnum):
+    """Whether an entity was read. JSON shows the status as ``verdict``."""
 
     UNUSED = "unused"
     UNKNOWN = "not known"
     USED = "used"
 
 
-class Of(StrEnum):
+class JudgedKind(StrEnum):
     """Kind of entity judged."""
 
     TABLES = "tables"
@@ -61,8 +61,8 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A table, partition or directory, and the verdict on its reads.
+class EntityUsage:
+    """A table, partition or directory, and the status of its reads.
 
     ``reasons`` describe the read if USED, the evidence if UNUSED, and why reads are unknown if UNKNOWN. ``places`` and
     ``size`` are not looked up for a table with a recent recorded read. ``last_read_ms`` is the time of the last known read
@@ -70,9 +70,9 @@ class Judged:
     known."""
 
     entity: StoredEntity
-    verdict: Verdict
+    status: UsageStatus
     reasons: tuple[str, ...]
-    places: tuple[Place, ...] = ()
+    places: tuple[LocationPath, ...] = ()
     size: Size | None = None
     last_read_ms: int = 0
     last_reader: str = ""
@@ -98,7 +98,7 @@ class Judged:
             "name": self.entity.name,
             "database": self.database,
             "owner": self.entity.owner,
-            "verdict": self.verdict.value,
+            "verdict": self.status.value,
             "reasons": list(self.reasons),
             "sizeBytes": size.size_bytes if size else None,
             "spaceBytes": (size.space_bytes or None) if size else None,
@@ -116,7 +116,7 @@ def _date(moment_ms: int) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UsageQuestion:
     """The question whether entities were read in the ``days`` before ``now_ms`` (epoch ms).
 
     ``without_engines`` are engines that, as a person vouches, read nothing here; case is ignored. ``despite_gaps``: a person

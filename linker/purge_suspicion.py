@@ -27,7 +27,7 @@ _ALL: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class PurgeSuspicion:
     """Reasons to hold a purge, and the number of ``candidates`` older than ``before_ms`` (epoch ms) that a person has
     to accept. The purge is held only if there are reasons.
     """
@@ -48,10 +48,10 @@ class Doubt:
         return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
 
 
-def purge_doubt(
+def purge_suspicion(
     graph: Graph, before_ms: int, now_ms: int, *, deleted_files: bool, accepted: int = 0
-) -> Doubt:
-    """Count the candidates of the rules and return the reasons for doubt. There are none if a person has ``accepted``
+) -> PurgeSuspicion:
+    """Count the candidates of the rules and return the reasons for suspicion. There are none if a person has ``accepted``
     at least as many candidates.
     """
     reasons, candidates = [], 0
@@ -69,4 +69,4 @@ def purge_doubt(
         reasons.append(
             f"nothing was executed or modified in the last {days} days: is this machine's clock right?"
         )
-    return Doubt(() if candidates <= accepted else tuple(reasons), candidates, before_ms)
+    return PurgeSuspicion(() if candidates <= accepted else tuple(reasons), candidates, before_ms)

@@ -13,11 +13,11 @@ from functools import partial
 from typing import Final, Literal
 
 from navlin.access.attempts import Attempts
-from navlin.access.directory import Directory, DirectoryFailed, Stranger
-from navlin.access.known_places import KnownPlaces
+from navlin.access.credential_cache import CredentialCache
+from navlin.access.directory import Directory, DirectoryFailed, UnknownUser
+from navlin.access.known_addresses import KnownAddresses
 from navlin.access.passwords import MOST_CHARS
 from navlin.access.proxy import Proxy
-from navlin.access.remembered import Remembered
 from navlin.access.sessions import Session, Sessions
 from navlin.access.store import Access, AccessFile, User, usable_name
 
@@ -26,7 +26,7 @@ WRONG: Final = "wrong user name or password"
 ENDED: Final = "this session has ended: log in again"
 
 Means = Literal["password", "token", "proxy", "session"]
-Kind = Literal["known", "stranger", "directory"]
+CheckKind = Literal["known", "stranger", "directory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AuthenticationFailed:
     """Authentication failed. ``name`` is the user name that the client sent. ``wait_s`` is the time for which further
     attempts are refused. ``failed`` is an error for the log, set if the directory could not be queried."""
 
@@ -55,17 +55,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class DeferredCheck:
     """A slow authentication: call ``ask`` in a separate thread. ``kind`` is "directory" if a directory is queried,
     which may take its whole time limit. Otherwise a password hash is checked, which takes 0.1 s; ``kind`` is then
     "known" if ``name`` has logged in from the same address before, else "stranger"."""
 
-    ask: Callable[[], Caller | Refused]
-    kind: Kind
+    ask: Callable[[], Caller | AuthenticationFailed]
+    kind: CheckKind
     name: str
 
 
-class Gate:
+class Authentication:
     """Authentication of requests. Thread-safe; a change of the users file takes effect at the next request."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Gate:
         attempts: Attempts,
         now_ms: Callable[[], int],
         sessions: Sessions,
-        places: KnownPlaces,
+        places: KnownAddresses,
         proxy: Proxy | None = None,
         directory: Directory | None = None,
     ) -> None:
@@ -90,11 +90,11 @@ class Gate:
         # remembered as HMACs with a key that only this process has.
         self._key = secrets.token_bytes(32)
         self._right: dict[str, bytes] = {}
-        self._remembered = Remembered(now_ms, directory.ldap.remember_s if directory else 0.0)
+        self._remembered = CredentialCache(now_ms, directory.ldap.remember_s if directory else 0.0)
 
     def caller(
         self, header: str, address: str, named: Sequence[str] = (), cookie: str | None = None
-    ) -> Caller | Refused | Later:
+    ) -> Caller | AuthenticationFailed | DeferredCheck:
         """Authenticate a request by its ``Authorization`` header ("" if there was none), or else by a session cookie.
         ``named`` has the values of the proxy's header, which count only if ``address`` is the proxy's."""
         if named and self.proxy is not None and self.proxy.speaks(address):
@@ -102,24 +102,28 @@ class Gate:
         scheme, _, rest = header.partition(" ")
         if scheme.lower() == "bearer":
             user = self._current().by_token(rest.strip(), self._now_ms())
-            return Caller(user, "token") if user else Refused("unknown or expired token")
+            return Caller(user, "token") if user else AuthenticationFailed("unknown or expired token")
         # Explicit credentials take precedence over a cookie, which a browser sends automatically.
         if not header and cookie is not None:
             return self._by_session(cookie)
         if scheme.lower() != "basic":
-            return Refused("authentication required: send a name and a password (Basic), or a token (Bearer)")
+            return AuthenticationFailed(
+                "authentication required: send a name and a password (Basic), or a token (Bearer)"
+            )
         try:
             name, _, password = base64.b64decode(rest, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
-            return Refused("the Authorization header cannot be parsed")
+            return AuthenticationFailed("the Authorization header cannot be parsed")
         return self.by_password(name, password, address)
 
-    def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
+    def by_password(
+        self, name: str, password: str, address: str
+    ) -> Caller | AuthenticationFailed | DeferredCheck:
         """Authenticate by name and password. A name in the users file is never looked up in the directory. So an outage
         of the directory does not lock out administrators, and a directory user of the same name is not let in."""
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS:
             # No user can have such a name or password, so this does not count as a guess.
-            return Refused(WRONG, name)
+            return AuthenticationFailed(WRONG, name)
         access = self._current()
         user = access.users.get(name)
         seen = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")
@@ -132,9 +136,9 @@ class Gate:
             return locked
         if user is None and (directory := self.directory) is not None:
             look = partial(self._by_directory, directory, name, password, address, seen, known=known)
-            return Later(look, "directory", name)
+            return DeferredCheck(look, "directory", name)
         look = partial(self._by_hash, access, name, password, address, seen, known=known)
-        return Later(look, "known" if known else "stranger", name)
+        return DeferredCheck(look, "known" if known else "stranger", name)
 
     def log_in(self, caller: Caller) -> Session:
         """Begin a session for a user who has logged in by password."""
@@ -144,7 +148,7 @@ class Gate:
 
     def _by_hash(
         self, access: Access, name: str, password: str, address: str, seen: bytes, *, known: bool
-    ) -> Caller | Refused:
+    ) -> Caller | AuthenticationFailed:
         with self._looks:
             # Check again: parallel attempts must not evade the wait.
             if locked := self._locked(address, name, known=known):
@@ -152,28 +156,28 @@ class Gate:
             user = access.by_password(name, password)
             if user is None:
                 self._attempts.wrong(address, name, known=known)
-                return Refused(WRONG, name)
+                return AuthenticationFailed(WRONG, name)
         self._attempts.right(address, name)
         self._places.note(name, address)
         self._right[user.password] = seen
         return Caller(user, "password")
 
-    def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | Refused:
+    def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | AuthenticationFailed:
         # If the header occurs twice, the client sent one of the two, and it is unknown which.
         if len(named) != 1 or not usable_name(named[0]):
-            return Refused(f"the header {proxy.header} names no user")
+            return AuthenticationFailed(f"the header {proxy.header} names no user")
         if user := self._current().users.get(named[0]):
             return Caller(user, "proxy")
         if proxy.role is None:
-            return Refused(
+            return AuthenticationFailed(
                 f"{named[0]} is not a user of navlin: add it with `navlin user add {named[0]}`", named[0]
             )
         return Caller(User(named[0], proxy.role, ""), "proxy")
 
-    def _by_session(self, cookie: str) -> Caller | Refused | Later:
+    def _by_session(self, cookie: str) -> Caller | AuthenticationFailed | DeferredCheck:
         session = self.sessions.find(cookie)
         if session is None:
-            return Refused(ENDED)
+            return AuthenticationFailed(ENDED)
         if not session.by_directory:
             user = self._current().users.get(session.user)
             if user is None or user.mark != session.mark:
@@ -186,9 +190,13 @@ class Gate:
         seen = hmac.digest(self._key, session.secret.encode(), "sha256")
         if not directory.finds or self._remembered.user(seen) is not None:
             return caller
-        return Later(partial(self._still, directory, caller, session, seen), "directory", session.user)
+        return DeferredCheck(
+            partial(self._still, directory, caller, session, seen), "directory", session.user
+        )
 
-    def _still(self, directory: Directory, caller: Caller, session: Session, seen: bytes) -> Caller | Refused:
+    def _still(
+        self, directory: Directory, caller: Caller, session: Session, seen: bytes
+    ) -> Caller | AuthenticationFailed:
         """Return the caller. End the session if the user has left the directory or has another role, but not if the
         directory does not respond."""
         try:
@@ -200,34 +208,40 @@ class Gate:
         self._remembered.keep(seen, caller.user)
         return caller
 
-    def _locked(self, address: str, name: str, *, known: bool) -> Refused | None:
+    def _locked(self, address: str, name: str, *, known: bool) -> AuthenticationFailed | None:
         wait_s = self._attempts.wait_s(address, name, known=known)
-        return Refused("too many wrong passwords: try again later", name, wait_s) if wait_s else None
+        return (
+            AuthenticationFailed("too many wrong passwords: try again later", name, wait_s)
+            if wait_s
+            else None
+        )
 
-    def _end(self, session: Session) -> Refused:
+    def _end(self, session: Session) -> AuthenticationFailed:
         self.sessions.end(session)
-        return Refused(ENDED, session.user)
+        return AuthenticationFailed(ENDED, session.user)
 
     def _by_directory(
         self, directory: Directory, name: str, password: str, address: str, seen: bytes, *, known: bool
-    ) -> Caller | Refused:
+    ) -> Caller | AuthenticationFailed:
         if locked := self._locked(address, name, known=known):
             return locked
         try:
             user = directory.user(name, password)
         except DirectoryFailed as error:
             # The reason is for the log only, because it names hosts and accounts.
-            return Refused(
+            return AuthenticationFailed(
                 "the directory of users does not answer, or answers wrongly: the log says why",
                 name,
                 0,
                 str(error),
             )
-        except Stranger as error:
+        except UnknownUser as error:
             self._attempts.wrong(address, name, known=known)
-            return Refused(str(error), name)
+            return AuthenticationFailed(str(error), name)
         if self._is_ours(user.name):
-            return Refused(f"{user.name} is a local user of navlin, with a password of its own here", name)
+            return AuthenticationFailed(
+                f"{user.name} is a local user of navlin, with a password of its own here", name
+            )
         self._attempts.right(address, name)
         self._places.note(name, address)
         self._remembered.keep(seen, user)

@@ -1,6 +1,6 @@
 """Edits of user-written fields, as requested by commands, programs and Navigator's clients.
 
-All of them use this module. `Words` checks nothing: its values come from `texts`, `tags`, `properties` and
+All of them use this module. `AnnotationChanges` checks nothing: its values come from `texts`, `tags`, `properties` and
 `navlin.edit.managed`, which check them. Every change is recorded in the history.
 """
 
@@ -38,7 +38,7 @@ class Properties:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AnnotationChanges:
     """Changes to the user-written fields of one entity; fields that are not named are left unchanged. Values must be in
     stored form.
 
@@ -82,32 +82,37 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def edit_words(
-    solr: Solr, asked: Mapping[str, Words], author: Author, *, dry_run: bool = False, durable: bool = False
+def edit_annotations(
+    solr: Solr,
+    asked: Mapping[str, AnnotationChanges],
+    author: Author,
+    *,
+    dry_run: bool = False,
+    durable: bool = False,
 ) -> Iterator[Edited]:
     """Edit entities by id, and yield the result of each batch. All edits are visible when the last is done, or when one
     fails. ``dry_run`` writes nothing."""
     try:
         yield from edit_entities(
-            solr, {each: deciding(words) for each, words in asked.items()}, author, dry_run=dry_run
+            solr, {each: deciding(changes) for each, changes in asked.items()}, author, dry_run=dry_run
         )
     finally:
         if not dry_run:
             show_edits(solr, durable=durable)
 
 
-def deciding(words: Words) -> Decide:
-    """Return a function that, given an entity, returns the fields that ``words`` change."""
-    return partial(_fields, words)
+def deciding(changes: AnnotationChanges) -> Decide:
+    """Return a function that, given an entity, returns the fields that ``changes`` change."""
+    return partial(_fields, changes)
 
 
-def _fields(words: Words, entity: StoredEntity) -> dict[str, Any]:
+def _fields(changes: AnnotationChanges, entity: StoredEntity) -> dict[str, Any]:
     there = entity.as_indexed
-    wanted: dict[str, Any] = {**words.texts, **words.managed}
-    if words.tags != Tags():
-        wanted["tags"] = _tags(words.tags, there.get("tags", ()))
-    if words.properties != Properties():
-        wanted |= _properties(words.properties, there)
+    wanted: dict[str, Any] = {**changes.texts, **changes.managed}
+    if changes.tags != Tags():
+        wanted["tags"] = _tags(changes.tags, there.get("tags", ()))
+    if changes.properties != Properties():
+        wanted |= _properties(changes.properties, there)
     # A client that sends back the values it read must change nothing: values from the source keep following the source.
     return {name: value for name, value in wanted.items() if there.get(name) != value}
 

@@ -1,6 +1,6 @@
-"""Reach of an entity's data: the walk that inheritance is based on.
+"""Closure of an entity's data: the walk that inheritance is based on.
 
-`navlin inherited` shows the reach on request; the stored inherited tags (`navlin.index.people.inheritance`) come from the
+`navlin inherited` shows the closure on request; the stored inherited tags (`navlin.index.people.inheritance`) come from the
 same walk.
 """
 
@@ -18,8 +18,8 @@ from navlin.index.schema.fields import NOT_INHERITED
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Edge, Lineage, Node
-from navlin.query.lineage import lineage_and_ground
-from navlin.query.options import Options
+from navlin.query.lineage import lineage_with_dependencies
+from navlin.query.options import WalkOptions
 
 EVERY: Final = "*"
 """Value of ``notInherited`` that ends the inheritance of all words."""
@@ -31,13 +31,13 @@ _MOST_PARTS: Final = 100_000
 Way = tuple[Edge, ...]
 
 
-class Reach(NamedTuple):
+class Closure(NamedTuple):
     """The entities that carry an entity's data. ``walked`` is the walk, ``ways`` maps the id of each node reached to
-    its path, ``ground`` is as in `lineage_and_ground`."""
+    its path, ``dependencies`` is as in `lineage_with_dependencies`."""
 
     walked: Lineage
     ways: Mapping[str, Way]
-    ground: frozenset[str]
+    dependencies: frozenset[str]
 
     @property
     def ids(self) -> frozenset[str]:
@@ -58,7 +58,7 @@ class Stops:
         by_word: dict[str, set[str]] = {}
         operations: dict[str, list[str]] = {}
         for entity in with_property(solr, NOT_INHERITED):
-            said = str(entity.words.get(NOT_INHERITED, "")).casefold()
+            said = str(entity.annotations.get(NOT_INHERITED, "")).casefold()
             words = [word for each in said.split(",") if (word := each.strip())]
             for word in words:
                 by_word.setdefault(word, set()).add(entity.id)
@@ -77,12 +77,12 @@ class Stops:
         return self.by_word.get(EVERY, none) | self.by_word.get(word.casefold(), none)
 
 
-def reach(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Reach:
+def closure_of(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Closure:
     """Return the entities that carry the data of the entity with the id ``start``, up to ``stops``; with
     ``control_flow``, also entities that the data only controls. Raises `UnknownEntity`."""
-    options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, stops=stops)
-    walked, ground = lineage_and_ground(solr, start, options)
-    return Reach(walked, _ways(walked, start), ground)
+    options = WalkOptions(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, stops=stops)
+    walked, dependencies = lineage_with_dependencies(solr, start, options)
+    return Closure(walked, _ways(walked, start), dependencies)
 
 
 def ids_of(edge: Edge) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _ways(walked: Lineage, start: str) -> dict[str, Way]:
     number = 0
     waiting: list[tuple[int, int, int, int, str, Way]] = [(0, 0, 0, number, start, ())]
     while waiting:
-        decided, doubtful, length, _, at, way = heapq.heappop(waiting)
+        decided, uncertain, length, _, at, way = heapq.heappop(waiting)
         if at in ways:
             continue
         ways[at] = way
@@ -130,7 +130,7 @@ def _ways(walked: Lineage, start: str) -> dict[str, Way]:
             if edge.target not in ways:
                 number += 1
                 steers = edge.type == RelationType.CONTROL_FLOW
-                doubt = sum(getattr(edge, mark) for mark in MARKS)
-                cost = (decided + steers, doubtful + doubt, length + 1, number)
+                marked = sum(getattr(edge, mark) for mark in MARKS)
+                cost = (decided + steers, uncertain + marked, length + 1, number)
                 heapq.heappush(waiting, (*cost, edge.target, (*way, edge)))
     return ways

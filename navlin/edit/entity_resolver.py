@@ -38,7 +38,7 @@ _PATHS: Final = frozenset({HDFS, LOCAL, S3})
 
 
 @dataclass(frozen=True)
-class Names:
+class EntityResolver:
     """Resolves the names by which clients identify entities. The sources are read only once."""
 
     solr: Solr
@@ -107,7 +107,7 @@ class Names:
                 f"source {known.name} is of type {known.type}, and has no tables or paths of that form"
             )
         return Source(
-            known.id, known.type, known.name, known.cluster, known.serves, configured=not known.granted
+            known.id, known.type, known.name, known.cluster, known.serves, configured=not known.placeholder
         )
 
     def _engines(self) -> frozenset[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from navlin.index.graph.entity import StoredEntity
-from navlin.index.journal.blocked_deletions import count_below, entities_at, held_places
-from navlin.index.journal.overview import held_run
+from navlin.index.journal.blocked_deletions import blocked_places, count_below, entities_at
+from navlin.index.journal.overview import blocked_run
 from navlin.index.journal.runs import RunRecord, Status, last_run
 from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
@@ -15,7 +15,7 @@ from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
 @dataclass(frozen=True, slots=True)
-class HeldPlace:
+class BlockedPlace:
     """A path in the source's own tree where the listing found nothing. ``entities`` counts the entities at and below
     the path; ``entity`` is the entity at the path itself, if any."""
 
@@ -35,12 +35,12 @@ class HeldPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldLoss:
+class BlockedDeletions:
     """A blocked run, and some of the paths at which it would flag entities deleted. ``run`` is None, and the list is
     empty, if nothing is blocked."""
 
     run: RunRecord | None
-    listed: Page[HeldPlace]
+    listed: Page[BlockedPlace]
 
     def to_json(self) -> dict[str, Any]:
         """run_id, started_ms (epoch ms), note (null if nothing waits), total, offset, limit, truncated, results (path,
@@ -54,16 +54,16 @@ class HeldLoss:
         }
 
 
-def held_loss(solr: Solr, *, source: str, limit: int = LIMIT, offset: int = 0) -> HeldLoss:
+def blocked_deletions(solr: Solr, *, source: str, limit: int = LIMIT, offset: int = 0) -> BlockedDeletions:
     """Return the blocked deletions of the source with this name. Raises `UnknownSource`."""
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)
-        if run is not None and held_run(solr, source_id) == run.run_id:
-            every = held_places(solr, source_id, run.run_id)
+        if run is not None and blocked_run(solr, source_id) == run.run_id:
+            every = blocked_places(solr, source_id, run.run_id)
             paths = every[offset : offset + limit]
             there = entities_at(solr, source_id, paths)
             places = tuple(
-                HeldPlace(each, count_below(solr, source_id, each), there.get(each)) for each in paths
+                BlockedPlace(each, count_below(solr, source_id, each), there.get(each)) for each in paths
             )
-            return HeldLoss(run, Page(places, len(every), offset, limit))
-    return HeldLoss(None, Page((), 0, offset, limit))
+            return BlockedDeletions(run, Page(places, len(every), offset, limit))
+    return BlockedDeletions(None, Page((), 0, offset, limit))

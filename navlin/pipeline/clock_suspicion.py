@@ -1,7 +1,7 @@
 """Checks this machine's clock against the source's clock, and against the machine's boot-time clock, which never jumps.
 
 Reads are ordered by their time. After a read made while the clock is ahead, all later reads would look older and be
-ignored. So a pulled source is not run while the clock is in doubt. The next complete listing corrects earlier wrong
+ignored. So a pulled source is not run while the clock is suspect. The next complete listing corrects earlier wrong
 stamps (`navlin.index.schema.stamp`).
 """
 
@@ -16,11 +16,11 @@ TOLERANCE_MS: Final = 600_000
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 
 
-class ClockInDoubt(Exception):
+class SuspectClock(Exception):
     """This machine's clock contradicts another clock; the message names that clock and the difference."""
 
 
-def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
+def clock_suspicion(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
     """Return why a read must not be stamped with ``now_ms``; "" if the clock can be trusted.
 
     ``jump_ms`` is the jump of this machine's clock since it was last trusted. The jump is ignored if the source gives
