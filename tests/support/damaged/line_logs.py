@@ -23,13 +23,9 @@ from extractors.spark import SparkLineageEvents
 from extractors.yarn import SqoopPublications
 from navlin.model.plan import Positions
 from navlin.model.source import HIVE, IMPALA, SPARK, SQOOP
-from tests import (
-    test_hive_events,
-    test_impala_events,
-    test_openlineage_facets,
-    test_spark_lineage_events,
-    test_sqoop_publications,
-)
+from tests.lineage_logs import test_hive_events, test_impala_events
+from tests.openlineage import test_openlineage_facets
+from tests.spark import test_spark_lineage_events
 from tests.support import damage, openlineage
 from tests.support.damaged.tallies import (
     FILES_A_PLAN,
@@ -43,6 +39,7 @@ from tests.support.damaged.tallies import (
     in_time,
 )
 from tests.support.own_descriptors import holding
+from tests.yarn import test_sqoop_publications
 
 
 @dataclass(frozen=True, slots=True)
