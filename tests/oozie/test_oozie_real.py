@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from extractors.oozie import Oozie
-from extractors.rest import Refused
+from extractors.rest import CallerRefused
 from extractors.yarn import Yarn
 from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, STAMPS
@@ -320,7 +320,7 @@ def test_an_oozie_that_requires_tickets_is_read_with_a_keytab(
         kerberized.await_status(job, "SUCCEEDED", "KILLED")
         source = Source(source_id("kerberized", OOZIE), OOZIE, OOZIE, "kerberized", ())
         estate = Estate("kerberized", (source,))
-        with pytest.raises(Refused, match="401"):
+        with pytest.raises(CallerRefused, match="401"):
             list(Oozie(source, estate, (kerberized.url,)).check())
         who = {name: getattr(login, name) for name in ("principal", "keytab", "krb5_conf")}
         extractor = Oozie(source, estate, (kerberized.url,), auth="kerberos", **who)

@@ -30,9 +30,8 @@ OLD: Final = re.compile(
     r"|commons-io-2\.4|commons-collections-3\.2\.1|commons-lang3-3\.3\.2|httpc|ant-|log4j-slf4j)"
 )
 """Jars of the web archive that Hadoop's clients bring in later releases, or that clash with Jetty 9.3."""
-UNWANTED: Final = re.compile(
-    r"(.*-tests\.jar|servlet-api-2|jsp-api|asm-[13]\.|guice-[34]|log4j-1\.2\.17.*sources)"
-)
+UNWANTED: Final = re.compile(r".*-tests\.jar|servlet-api-2|jsp-api|asm(-commons|-tree)?-6")
+"""Jars of Hadoop's clients that clash with Oozie's: its cglib, for instance, needs the web archive's asm 3.1."""
 SHARED: Final = ("oozie-sharelib-oozie-5.2.1", "oozie-client-5.2.1", "json-simple-1.1.1", "commons-lang-2.6")
 """The jars that launchers of shell and map-reduce actions need on HDFS."""
 PROXY_USER: Final = {f"hadoop.proxyuser.{getpass.getuser()}.{each}": "*" for each in ("hosts", "groups")}
@@ -66,7 +65,7 @@ class RealOozie:
 
     def __enter__(self) -> Self:
         conf = self._directory / "conf"
-        for each in (conf / "webapp", self._directory / "data", self._directory / "log"):
+        for each in (conf / "webapp", conf / "action-conf", self._directory / "data", self._directory / "log"):
             each.mkdir(parents=True)
         (conf / "webapp" / "index.jsp").write_text("")
         (conf / "oozie-log4j.properties").write_text(
@@ -84,7 +83,7 @@ class RealOozie:
             f"{service}.JPAService.validate.db.connection": "false",
             f"{service}.ProxyUserService.proxyuser.{getpass.getuser()}.hosts": "*",
             f"{service}.ProxyUserService.proxyuser.{getpass.getuser()}.groups": "*",
-            f"{service}.AuthorizationService.security.enabled": "false",
+            f"{service}.AuthorizationService.authorization.enabled": "false",
             f"{service}.URIHandlerService.uri.handlers": "org.apache.oozie.dependency.FSURIHandler",
             f"{service}.WorkflowAppService.system.libpath": f"{hadoop.url}/share/lib",
             f"{service}.CoordMaterializeTriggerService.lookup.interval": "10",
@@ -205,7 +204,7 @@ class RealOozie:
     def _share(self) -> None:
         """Put the jars of launchers on HDFS."""
         for name in SHARED:
-            [jar] = [each for each in self._jars if each.name == f"{name}.jar"]
+            jar = next(each for each in self._jars if each.name == f"{name}.jar")
             put(self._cluster, f"/share/lib/lib_20260101000000/oozie/{jar.name}", jar.read_bytes())
 
     def _await_ready(self) -> None:
