@@ -11,7 +11,8 @@
         def read(self, split: Split) -> Iterator[Record]: ...
 
 The fields after ``source`` and ``estate`` are the settings that a configuration may give, checked by name and type. If
-a setting changes, the next plan is a complete one, unless the setting is declared with `keeps_positions`.
+a setting changes, the next plan is a complete one, unless the setting is declared with `keeps_positions`. The package
+`extractors` names the code that extractors share.
 """
 
 from __future__ import annotations

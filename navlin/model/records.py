@@ -11,9 +11,10 @@ from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 
 Attributes = Mapping[str, Any]
-"""Field name → value. Names are Navigator's (originalName, owner, queryText …); a name that the index does not know is
-kept as ``tp_<name>``. None and empty values are left out. Date fields take ``datetime`` or epoch ms. A mapping becomes
-one JSON text. All texts are redacted on their way into a document."""
+"""Field name → value. Names are Navigator's (originalName, owner, queryText …), all of which are in
+`navlin.index.schema.fields.KNOWN`; any other name is kept as ``tp_<name>``. None and empty values are left out. Date
+fields take ``datetime`` or epoch ms. A mapping becomes one JSON text. All texts are redacted on their way into a
+document."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """Questions that users can ask. Each module declares one question, or a group of questions. The command, the HTTP
 endpoint and the page are generated from the declaration.
 
-A new question needs a module here, a template if it has a page, and a test.
+A new question needs a module here, a template if it has a page, and a test. The module may contain the answer and its
+view, if they are short. Otherwise the answer is a module of `navlin.query`, and the view is in `navlin.render`.
+`navlin.questions.usage` is a short example with all interfaces.
 """
 
 from __future__ import annotations

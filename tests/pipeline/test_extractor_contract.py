@@ -1,4 +1,8 @@
-"""The contract of every extractor: for each, `plan` and `read` are tested on one case."""
+"""The contract of every extractor: for each, `plan` and `read` are tested on one case.
+
+A new extractor needs a function here that yields its `Case`, named as the extractor is, and listed in `CASES`. The case
+contains at least one entity, and something unreadable that becomes a `Reject`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A new extractor needs one file, in ``extractors/`` or in its own package. Nothing else in navlin changes."""
+"""A new extractor works with one file, in ``extractors/`` or in its own package. No other file of the product changes.
+`tests.support.notes_of_others` is an example of such a file."""
 
 from __future__ import annotations
 

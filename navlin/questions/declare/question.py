@@ -92,8 +92,13 @@ class Views:
 @dataclass(frozen=True, slots=True)
 class ListPage:
     """Page of a question whose answer is a `navlin.query.page.Page`, or has one as ``listed``. The page has a form for
-    the parameters, and uses the template with the question's name. ``beside`` returns further values for the
-    template."""
+    the parameters, and uses the template named like ``path``, which is the question's path by default. ``menu`` is the
+    label in the menu; "" if the page is not in the menu, because other pages link to it.
+
+    The values for the template are ``answer``, ``found`` (the `Page`), ``form`` and ``given`` (the parameters and their
+    values), ``path``, ``first``, ``last``, ``before``, ``after`` (`navlin.console.pages.paged`), and those that
+    ``beside`` returns.
+    """
 
     title: str
     menu: str = ""
