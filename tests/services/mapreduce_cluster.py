@@ -59,13 +59,14 @@ class MapReduceCluster:
             "mapreduce.jobhistory.intermediate-done-dir": "/mr-history/tmp",
             "mapreduce.jobhistory.done-dir": "/mr-history/done",
         }
+        self._more = dict(more or {})
         settings = {
             "dfs.permissions.enabled": "false",
             "yarn.nodemanager.aux-services": "mapreduce_shuffle",
             "mapreduce.shuffle.port": "0",
             "yarn.application.classpath": ",".join(classes),
             "yarn.nodemanager.delete.debug-delay-sec": "0",
-            **(more or {}),
+            **self._more,
         }
         cache = jars.parent / "mapreduce-launcher"
         self.hadoop = Hadoop(directory / "hadoop", jars, cache=cache, settings=settings)
@@ -91,7 +92,7 @@ class MapReduceCluster:
             history = JobHistoryServer(
                 self._directory / "history",
                 self.jars[0].parent,
-                settings={**self._mapreduce, "fs.defaultFS": self.hadoop.url},
+                settings={**self._mapreduce, **self._more, "fs.defaultFS": self.hadoop.url},
             )
             self.history_url = stack.enter_context(history).url
             self._stack = stack.pop_all()
