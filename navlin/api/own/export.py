@@ -33,8 +33,8 @@ def _answer(asked: Asked) -> Lines:
         raise Problem(404, f"there is no target {given.target!r}; there are {', '.join(known)}")
     query = asked.question(given).query() if given.query or given.saved else ""
     question = Question(target, given.selection(query), _options(target, given.option))
-    # Determined before anything is read, as in the command, so that changes made meanwhile come again with the next
-    # export.
+    # The newest finished run is determined before anything is read, as in the command, so that changes made meanwhile
+    # come again with the next export.
     until = newest_run(asked.solr)
     batches = Counted(question.batches(asked.solr))
     return Lines(
