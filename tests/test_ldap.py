@@ -555,7 +555,7 @@ def test_guessing_is_throttled_before_the_directory_is_queried(gate: Gate, ldap:
 
 
 @pytest.mark.services
-def test_a_silent_directory_locks_nobody_out(gate: Gate, ldap: LdapServer) -> None:
+def test_a_silent_directory_does_not_lock_users_out(gate: Gate, ldap: LdapServer) -> None:
     ldap.close()
     try:
         for _ in range(8):

@@ -188,7 +188,7 @@ def test_an_answer_without_a_list_is_an_error(server: OozieServer) -> None:
         Following(server).plan()
 
 
-def test_check_names_the_release_and_what_is_shown(server: OozieServer) -> None:
+def test_check_names_the_release_and_whether_jobs_are_shown(server: OozieServer) -> None:
     following = Following(server)
     assert list(following.extractor.check()) == [f"{server.address} answers: Oozie 5.2.1, shows no workflow"]
     add(server, made.workflow(1))

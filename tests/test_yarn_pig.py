@@ -312,7 +312,7 @@ def test_two_scripts_of_the_same_structure_are_two_operations(pig: PigEstate) ->
     assert ends(reported, "b.pig") == ({"/in/run-2"}, {"/out/run-2"})
 
 
-def test_scripts_without_a_path_are_told_apart_by_their_text(pig: PigEstate) -> None:
+def test_scripts_without_a_path_are_distinguished_by_their_text(pig: PigEstate) -> None:
     for run, text in (("run-1", "a = LOAD 'x';"), ("run-2", "a = LOAD 'x';"), ("run-3", "a = LOAD 'y';")):
         pig.script(
             run=run,
