@@ -42,7 +42,9 @@ _INSTANCES = RelationFilter(types=(RelationType.INSTANCE_OF,), deleted=False)
 def add_started_operations(linking: Linking) -> int:
     """Add the relations that follow from the executions written by the runs to link, or from all executions. Return the
     number of changes."""
-    oozies = tuple(each.id for each in known_sources(linking.solr) if each.type == OOZIE and not each.granted)
+    oozies = tuple(
+        each.id for each in known_sources(linking.solr) if each.type == OOZIE and not each.placeholder
+    )
     if not oozies:
         return 0
     if linking.everything:

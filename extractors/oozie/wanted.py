@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from extractors.oozie.answers import Kind
+from extractors.oozie.answers import JobKind
 from navlin.model.records import Position, Split
 
 REMEMBERED, UNREAD = "job ", "unread "
@@ -20,7 +20,7 @@ FIRST_RETRY_MS: Final = 600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class JobToRead:
     """A job to read. ``tries`` is the number of failed attempts, ``may_wait`` whether it may be tried again later.
 
     For a coordinator, all actions up to number ``done`` have ended and were read, except ``numbers``, which ran again.
@@ -40,8 +40,8 @@ class Wanted:
 class JobsSplit(Split):
     """Some jobs of one kind, as of ``now_ms`` by Oozie's clock. ``page`` is the number of actions in one answer."""
 
-    kind: Kind
-    wanted: tuple[Wanted, ...]
+    kind: JobKind
+    wanted: tuple[JobToRead, ...]
     now_ms: int
     page: int
 
@@ -52,7 +52,7 @@ class JobsSplit(Split):
 
 
 @dataclass(frozen=True, slots=True)
-class BeyondSplit(Split):
+class LeftOutSplit(Split):
     """Notes about jobs that a plan had to leave out: ``counts`` are pairs of (sentence, number). ``place`` is Oozie's
     URL.
     """
@@ -90,7 +90,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadJob:
     """A job that could not be read: the number of attempts so far, and the time of the last one (epoch ms)."""
 
     id: str
@@ -109,7 +109,7 @@ class Unread:
         return f"{UNREAD}{identity}"
 
     @classmethod
-    def of(cls, identity: str, value: Sequence[Any]) -> Unread:
+    def of(cls, identity: str, value: Sequence[Any]) -> UnreadJob:
         """Restore it from the value of its `position`."""
         tries, asked_ms = value
         return cls(identity, tries, asked_ms)

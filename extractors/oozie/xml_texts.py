@@ -19,7 +19,7 @@ _SHORTEST_SECRET: Final = 3
 """Minimum length of a value to mask. A shorter value would also be masked in unrelated parts of a definition."""
 
 
-class _Bounded(TreeBuilder):
+class _BoundedTree(TreeBuilder):
     """Builds a tree without namespaces. Raises ValueError if the tree is too large or has a document type."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ def parsed(text: str) -> Element | None:
     limit."""
     if not text or len(text) > MAX_CHARACTERS:
         return None
-    parser = XMLParser(target=_Bounded())
+    parser = XMLParser(target=_BoundedTree())
     try:
         parser.feed(text)
         root: Element = parser.close()

@@ -40,7 +40,7 @@ class EngineJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class YarnReading:
     """The YARN whose jobs are read. ``metastore`` and ``default_fs`` are used for jobs whose configurations do not name
     them.
     """
@@ -82,7 +82,7 @@ class Engine(Protocol):
         """
         ...
 
-    def records(self, reading: Reading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
+    def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
         """Yield the records of all runs to which these jobs belong. ``jobs`` contains all jobs of a run that are known
         so far, ordered by id.
         """
