@@ -30,7 +30,7 @@ _VALUES: Final[Mapping[str, tuple[str, str]]] = {
     "catalog_database": ("hcatalog-database", "hcatalog.database.name"),
     "catalog_table": ("hcatalog-table", "hcatalog.table.name"),
 }
-"""Name of an option in `Options` → (argument, property)."""
+"""Name of an option in `SqoopOptions` → (argument, property)."""
 _HIVE_IMPORT: Final = ("hive-import", "hive.import")
 _TOOLS: Final = frozenset({"import", "import-all-tables", "export", "merge"})
 _OF_A_FILE: Final = "options-file"
