@@ -1,28 +1,28 @@
-# Everything a checkout needs: `make demo` and `make test` set up what is missing and do no work twice.
+# Everything a checkout needs. `make demo` and `make test` set up missing parts, and repeat no work.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JARS   := .jars
-# Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC and a directory of users in the tests alone. navlin's
-# publisher is compiled against Sqoop, which runs in the tests of the services.
+# Hive, its metastore, HDFS and YARN run only in tests and the demo; a KDC and a directory of users only in tests. navlin's publisher
+# is compiled against Sqoop, which runs in `make test-services`.
 SETS   := solr hive-metastore hive hadoop kdc ldap sqoop
-# The metastores of later releases, an earlier Solr, a JobHistoryServer, OpenLineage's agent and Atlas run in the tests of the
-# services alone.
+# Later releases of the metastore, an earlier Solr, a JobHistoryServer, Pig, OpenLineage's agent, Atlas and Oozie run only in
+# `make test-services`.
 LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce pig openlineage-spark atlas oozie
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
-# How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. Twice two cores: tests
-# also wait, for clocks, for what was killed and for services that start.
+# Number of processes that run tests in parallel, each with its own Solr and Spark of some 2 GB. Four on two cores, because tests
+# also wait: for clocks, for killed processes to end, and for services to start.
 WORKERS ?= 4
-# Their services are large: some 15 GB of memory in all.
+# The services need some 15 GB of memory in all.
 SERVICE_WORKERS ?= 4
-# A soak prints its seed; with that and the round in which it was stopped it goes on.
+# A soak prints its seed. With the seed and the last round, it can be continued.
 SEED   := $(or $(SEED),$(shell date +%s))
 FROM   ?= 1
 ROUNDS ?= 20
 CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench)))))
 
-# The tests start hundreds of processes, and each would compile navlin anew.
+# The tests start hundreds of processes. Without this, each would compile navlin again.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_DEFAULT_TIMEOUT ?= 120
@@ -75,7 +75,7 @@ types: venv ## mypy, strict
 	@echo "-- types"
 	@$(BIN)/mypy $(CODE)
 
-# Each process of the tests would rewrite all assertions by itself, which takes half a minute; one does it next to mypy.
+# Rewriting all assertions takes half a minute. This is done once, in parallel with mypy, and not by each process of the tests.
 compiled: venv
 	@[ -d tests/__pycache__ ] || $(BIN)/pytest --collect-only -qq > /dev/null
 
@@ -89,7 +89,7 @@ bench: venv jars ## ratios side by side, as tables; never part of the tests
 
 venv: $(VENV)/.locked ## the Python packages of the lock, and navlin itself, in .venv
 
-# Some packages are published as source alone: what builds them is locked too, and comes first.
+# Some packages are published only as source. Their build tools are also locked, and installed first.
 $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | python
 	@echo "-- Python packages into $(VENV) (the first time some 700 MB: minutes)"
 	@$(BIN)/python -c '' 2>/dev/null || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
@@ -98,7 +98,7 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
+# There is no stamp: the checksum of each jar is compared every time, which takes a moment and starts no JVM.
 jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archives of Spark's and Solr's classes, in .jars
 	@for set in $(SETS); do $(BIN)/python -m tests.services.fetch_jars $$set $(JARS)/$$set || exit 1; done
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives

@@ -128,7 +128,7 @@ class MadeFlows(Made):
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A source to fill an index with, and the number of units in it."""
+    """A source that fills an index; ``units`` is its number of tables, operations or the like, as ``unit`` says."""
 
     registration: Registration
     extractor: Extractor

@@ -10,7 +10,7 @@ from rich.table import Table
 def table_of(
     *words: str, figures: Iterable[str], title: str | None = None, caption: str | None = None
 ) -> Table:
-    """Return an empty table with columns of words, and columns of figures behind them."""
+    """Return an empty table with columns of words, followed by columns of figures."""
     table = Table(*words, title=title, caption=caption)
     for each in figures:
         table.add_column(each, justify="right")

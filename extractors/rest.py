@@ -1,4 +1,6 @@
-"""Send requests to Hadoop's REST services. Requests go to the instance that responds, and errors say what to do."""
+"""Send requests to the REST services of Hadoop and Oozie. Requests go to the instance that responds, and errors say
+what to do.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +69,9 @@ class BadRequest(RestError):
 @dataclass(frozen=True, slots=True)
 class RestAddress:
     """Address of a service and settings for requests to it. ``urls`` are its instances. The next instance is tried only
-    if one raises `RestUnavailable` or `Failed`; any other error ends the request. ``setting`` is the name of the setting
-    that contains them. ``user`` is for services with simple authentication that require a user name. ``shows`` completes
-    the advice for a caller who is refused: the user must be allowed to look at what it names.
+    if one raises `RestUnavailable` or `Failed`; any other error ends the request. ``setting`` is the name of the
+    setting that contains them. ``user`` is for services with simple authentication that require a user name. ``shows``
+    names the objects that the user must be allowed to see; it is part of the error if the service refuses the user.
     """
 
     name: str
@@ -190,8 +192,8 @@ class RestService:
         raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
 
     def _require_ours(self, url: str, further: str) -> None:
-        """Raise `RestUnavailable` unless ``further`` is on a host and port that the setting names, and uses TLS if
-        ``url`` does.
+        """Raise `RestUnavailable` unless ``further``, the target of a redirect, is on a host and port that the setting
+        names, and uses TLS if ``url`` does.
         """
         instances = {_host_and_port(each) for each in self._address.urls}
         try:

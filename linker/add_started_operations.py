@@ -1,15 +1,15 @@
 """Relate each workflow of Oozie to the operations that its runs started on YARN.
 
-Oozie knows which applications a run started, and YARN and the engines know what these applications were: a query of
-Hive, a Spark job, a MapReduce job. So a workflow gets PARENT_CHILD(workflow, operation) for each operation with an
-execution that is one of the applications of a run of the workflow, or that ran as one of them.
+Oozie knows the applications that a run started. YARN and the engines know what each application is: a query of Hive, a
+Spark job, a MapReduce job. A workflow therefore gets PARENT_CHILD(workflow, operation) for each operation with an
+execution that is an application of one of the workflow's runs, or that ran as such an application.
 
     workflow  ── INSTANCE_OF ──▶ run ── LOGICAL_PHYSICAL ──▶ application on YARN
     operation ── INSTANCE_OF ──▶ run ── LOGICAL_PHYSICAL ──▶ the same application
 
-Oozie's own launchers, which only start the application that does the work, are left out. A workflow that once started
-an operation keeps the relation, because purge removes runs, and then nothing shows it any more. So the result does not
-depend on the order in which the sources are read, and relinking everything adds nothing.
+Oozie's own launchers, which only start the application that does the work, are left out. The relation is kept even if
+purge removes the runs from which it follows, because nothing else records that the workflow started the operation. The
+result does not depend on the order in which the sources are read, and relinking everything adds nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _INSTANCES = RelationFilter(types=(RelationType.INSTANCE_OF,), deleted=False)
 
 
 def add_started_operations(linking: Linking) -> int:
-    """Add the relations that follow from what was written. Return the number of changes."""
+    """Add the relations that follow from the executions written by the runs to link, or from all executions. Return the
+    number of changes."""
     oozies = tuple(
         each.id for each in known_sources(linking.solr) if each.type == OOZIE and not each.placeholder
     )
@@ -58,7 +59,8 @@ def _range(task: LinkingTask, oozies: Sequence[str], ids: IdRange) -> int:
 
 
 def _concerned(linking: Linking) -> Iterator[str]:
-    """Yield the ids of the applications, and of other executions, of which a run wrote something."""
+    """Yield the ids of the executions for which relations may have to be added: applications to which the runs to link
+    added a relation, executions that these runs wrote, and the applications as which these ran."""
     graph = linking.graph
     yield from (relation.ep2.id for relation in graph.relations(replace(_RAN_AS, runs=linking.runs)))
     written = graph.entities(EntityFilter(_EXECUTIONS, deleted=False, runs=linking.runs))
@@ -83,7 +85,7 @@ def _wanted(
     runs: dict[str, list[End]] = defaultdict(list)
     for relation in graph.relations(_RAN_AS, of=applications, sides=(2,)):
         runs[relation.ep2.id].append(relation.ep1)
-    # Only the applications that a run of Oozie started.
+    # Keep only the applications that a run of Oozie started.
     started = {each: ends for each, ends in runs.items() if any(end.source_id in oozies for end in ends)}
     executions = {*started, *(end.id for ends in started.values() for end in ends)}
     operations: dict[str, list[End]] = defaultdict(list)

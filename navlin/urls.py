@@ -13,7 +13,7 @@ _USER: Final = re.compile(
     rf"([^\s/?#]{{0,300}}|[^\s/:@\[]{{0,300}}:{_NO_PORT}(?:\S{{0,300}}|[^\n'\"]{{0,300}}))@",
     re.IGNORECASE,
 )
-"""The part of a URL before the host: up to an ``@``, or, behind a colon that begins no port, a password with any
+"""The part of a URL before the host: up to an ``@``, or, after a colon that begins no port, a password with any
 characters."""
 _CONTAINERS: Final = ("abfs", "wasb")
 """Schemes that name a container before the ``@``."""

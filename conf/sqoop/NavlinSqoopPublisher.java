@@ -12,12 +12,12 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.sqoop.SqoopJobDataPublisher;
 
 /**
- * Writes one file of JSON for each Sqoop job that a Hive or HCatalog table takes part in. It runs inside the command
- * {@code sqoop} of whoever has set {@code sqoop.job.data.publish.class} to the name of this class, so nothing in it may
- * fail: an error becomes one line on stderr. Java 8 can load it, because Sqoop 1.4 may run on Java 8.
+ * Writes one JSON file for each Sqoop job that reads or writes a Hive or HCatalog table. It runs inside the command
+ * {@code sqoop} if {@code sqoop.job.data.publish.class} is the name of this class, so no error may leave it: each error
+ * becomes one line on stderr. The class also runs on Java 8, because Sqoop 1.4 may.
  *
- * <p>The file is in the directory {@code navlin.sqoop.directory} of sqoop-site.xml, on the host of the command. Only the
- * options named here are written, and URLs without their passwords.
+ * <p>The file is written to the directory {@code navlin.sqoop.directory} of sqoop-site.xml, on the host of the command.
+ * Only the options named here are written, and URLs without their users and passwords.
  */
 public final class NavlinSqoopPublisher extends SqoopJobDataPublisher {
     private static final String DIRECTORY = "navlin.sqoop.directory";
@@ -40,7 +40,7 @@ public final class NavlinSqoopPublisher extends SqoopJobDataPublisher {
             try {
                 System.err.println("navlin's publisher could not write what the job moved: " + error);
             } catch (Throwable ignored) {
-                // Nothing may reach Sqoop.
+                // No error may reach Sqoop.
             }
         }
     }
@@ -48,7 +48,7 @@ public final class NavlinSqoopPublisher extends SqoopJobDataPublisher {
     private static void write(Data data) throws IOException {
         Path directory = Paths.get(new Configuration().get(DIRECTORY, DEFAULT_DIRECTORY));
         String name = "sqoop-" + data.getStartTime() + "-" + UUID.randomUUID();
-        // The reader takes names that begin with a dot for unfinished.
+        // The reader skips files whose names begin with a dot.
         Path unfinished = directory.resolve("." + name);
         try {
             Files.write(unfinished, json(data).getBytes(StandardCharsets.UTF_8));

@@ -536,7 +536,7 @@ public final class HdfsClient {
         DFSInputStream file = client.open(path);
         long id = ++opened;
         open.put(id, file);
-        if (open.size() > OPEN_FILES) { // whoever reads the least recently used file opens it again
+        if (open.size() > OPEN_FILES) { // a later read of the least recently used file opens it again
             Long eldest = open.keySet().iterator().next();
             open.remove(eldest).close();
         }

@@ -1,7 +1,9 @@
-"""Parse the jobs in Oozie's answers. Fields missing in a release are tolerated, and additional ones ignored.
+"""Parse the jobs in Oozie's answers. Fields that a release does not have may be missing, and unknown fields are
+ignored.
 
-Times are asked for in GMT, and read to the second; 0 if unknown. "-" means null. The configuration of a job stays a
-text here, and only named properties are ever taken from it, because users keep passwords in configurations.
+Times are requested in GMT, have a precision of one second, and become epoch ms; 0 if unknown. "-" means null. The
+configuration of a job is kept as a text here, and only named properties are ever taken from it, because users store
+passwords in configurations.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ MAX_MESSAGE_BYTES: Final = 4 << 10
 MAX_WORD_CHARS: Final = 1_000
 """Maximum length of a user, a status or a type."""
 MAX_ACTIONS: Final = 10_000
-"""Maximum number of actions of one workflow that are read."""
+"""Maximum number of actions read from one workflow."""
 MAX_CHILDREN: Final = 1_000
-"""Maximum number of YARN applications of one action that are read."""
+"""Maximum number of YARN applications read from one action."""
 
 ENDED: Final = frozenset({"SUCCEEDED", "KILLED", "FAILED", "DONEWITHERROR", "TIMEDOUT", "SKIPPED", "IGNORED"})
-"""Statuses of jobs, and of coordinators' actions, that do not change any more unless somebody runs them again."""
+"""Statuses of jobs, and of coordinators' actions, that do not change unless a user runs them again."""
 _CONTROL: Final = frozenset({"switch", "decision", "fork", "join", "start", "end", "kill"})
 _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _TIME: Final = re.compile(
@@ -43,7 +45,7 @@ _APPLICATION: Final = re.compile(r"/(application_\d{1,19}_\d{1,19})(?:/|\Z)", re
 
 
 class JobKind(StrEnum):
-    """The three kinds of jobs. The value is the parameter that selects a kind."""
+    """The three kinds of jobs. The value is the ``jobtype`` parameter of a request."""
 
     WORKFLOW = "wf"
     COORDINATOR = "coordinator"
@@ -64,8 +66,8 @@ class JobKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One job as a list shows it. ``fingerprint`` differs if the job has changed; ``modified_ms`` is 0 in the lists of
-    coordinators and bundles, which do not show it.
+    """One job in a list of jobs. ``fingerprint`` changes whenever the job does. ``modified_ms`` is ``created_ms`` in
+    the lists of coordinators and bundles, because they do not contain it.
     """
 
     id: str
@@ -85,7 +87,7 @@ class Listed:
 @dataclass(frozen=True, slots=True)
 class Action:
     """One action of a workflow. ``launcher`` and ``children`` are ids of YARN applications. ``where`` is the address of
-    the ResourceManager, if the answer shows it. ``conf`` is the action's XML, with all expressions resolved.
+    the ResourceManager, if the answer contains it. ``conf`` is the action's XML, with all expressions resolved.
     """
 
     name: str
@@ -110,8 +112,9 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """One run of a workflow. ``run`` counts how often the job was run again. ``parent`` is the id of a workflow, or of a
-    coordinator's action. ``by_action`` is the action of the parent workflow that started a sub-workflow.
+    """One run of a workflow. ``run`` is the number of times that the job was run again. ``parent`` is the id of a
+    workflow, or of a coordinator's action. ``by_action`` is the action of the parent workflow that started a
+    sub-workflow. ``actions_cut`` is True if there are more than `MAX_ACTIONS`.
     """
 
     id: str
@@ -132,13 +135,13 @@ class Workflow:
 
     @property
     def as_of_ms(self) -> int:
-        """The newest time in the answer. ``modified_ms`` alone does not move with each action."""
+        """The newest time in the answer. ``modified_ms`` does not change with each action."""
         times = (self.created_ms, self.started_ms, self.ended_ms, self.modified_ms)
         return max(*times, *(max(each.started_ms, each.ended_ms) for each in self.actions), 0)
 
     @property
     def error(self) -> str:
-        """The errors of the actions that failed; those of control nodes, such as kill, only if there are no others."""
+        """The errors of the failed actions; those of control nodes, such as kill, only if there are no others."""
         of_actions = [each.error for each in self.actions if each.error and not each.is_control]
         found = of_actions or [each.error for each in self.actions if each.error]
         return bounded("; ".join(dict.fromkeys(found)), MAX_MESSAGE_BYTES)
@@ -149,13 +152,13 @@ class Workflow:
         return replace(self, conf="", actions=tuple(replace(each, conf="") for each in self.actions))
 
     def is_of_this_run(self, action: Action) -> bool:
-        """Whether an action ran in this run. The actions that a repeated run skipped keep their times, from before it."""
+        """Whether an action ran in this run. Actions that a repeated run skipped keep their earlier times."""
         return self.run == 0 or not action.started_ms or action.started_ms >= self.started_ms
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAction:
-    """One action of a coordinator, which starts a workflow for a nominal time."""
+    """One action of a coordinator. It starts a workflow for a nominal time."""
 
     id: str
     number: int
@@ -194,7 +197,7 @@ class JobSchedule:
 
 
 def to_listed(payload: Mapping[str, Any], kind: JobKind) -> Listed | None:
-    """Return a job in a list; None if it has no id of this kind."""
+    """Return the job in an entry of a list; None if it has no id of this kind."""
     identity = job_id(payload.get(kind.id_field), kind)
     if identity is None:
         return None
@@ -330,7 +333,7 @@ def parent_id(value: Any) -> str:
 
 
 def time_ms(value: Any) -> int:
-    """Return a time in epoch ms; 0 if it is unknown, in another zone than GMT, or impossible."""
+    """Return a time in epoch ms; 0 if it is missing, not in GMT, or impossible."""
     return _time_ms(value) if isinstance(value, str) else 0
 
 
@@ -350,13 +353,13 @@ def _time_ms(text: str) -> int:
 
 
 def _error(payload: Mapping[str, Any]) -> str:
-    """Return ``errorCode: errorMessage``, as far as they are there."""
+    """Return ``errorCode: errorMessage``, or one of them if the other is missing."""
     both = (_text(payload.get("errorCode")), _text(payload.get("errorMessage")))
     return bounded(redact(": ".join(filter(None, both))), MAX_MESSAGE_BYTES)
 
 
 def _text(value: Any) -> str:
-    """Return a value as text. Oozie writes null also as "-"."""
+    """Return a value as text. Oozie may write null as "-"."""
     text = value.strip() if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
     return "" if text == "-" else text
 

@@ -1,7 +1,8 @@
 """Parse the definitions of workflows, coordinators and bundles.
 
-In a coordinator's definition, a property of its workflow holds ``${coord:dataIn('X')}`` or ``${coord:dataOut('X')}``.
-Oozie resolves the expression for each run, and passes the result to the workflow in the property of that name.
+In a coordinator's definition, a property of its workflow contains ``${coord:dataIn('X')}`` or
+``${coord:dataOut('X')}``. Oozie resolves the expression for each run, and passes the result to the workflow in the
+property of the same name.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from extractors.oozie.xml_texts import parsed, without_secrets, words
 from navlin.model.redaction import bounded
 
 MAX_EVENTS: Final = 1_000
-"""Maximum number of a coordinator's inputs and outputs, and of the properties that name them."""
+"""Maximum number of a coordinator's inputs and outputs, and of the properties that refer to them."""
 _CALL: Final = re.compile(r"coord:data(In|Out)\s*\(\s*(['\"])(.*?)\2\s*\)", re.DOTALL)
 _TRANSITIONS: Final = frozenset({"ok", "error"})
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What every definition has: the application's own name, the text without secrets, and a hash of the text as it is,
-    which differs between versions.
+    """The content common to all definitions: the application's name, the text without secrets, and a hash of the
+    original text, to distinguish versions.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowDefinition(Definition):
-    """``actions`` are name → type of the actions, in the order of the definition."""
+    """The definition of a workflow. ``actions`` maps name → type of its actions, in the order of the definition."""
 
     actions: Mapping[str, str] = field(default_factory=dict)
 
@@ -54,8 +55,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorDefinition(Definition):
-    """``inputs`` and ``outputs`` are the names of the properties with resolved inputs and outputs. ``mixed`` are those
-    that name both, so that nobody can tell them apart. ``named`` are the names of all events in these properties.
+    """The definition of a coordinator. ``inputs`` and ``outputs`` are the names of the properties with resolved inputs
+    and outputs. ``mixed`` are the properties that contain both, so that they cannot be told apart. ``named`` are the
+    names of all events in these properties.
     """
 
     events: tuple[Event, ...] = ()
@@ -66,7 +68,7 @@ class CoordinatorDefinition(Definition):
 
     @property
     def unnamed(self) -> tuple[Event, ...]:
-        """The events that no property names."""
+        """The events that no property refers to."""
         return tuple(each for each in self.events if each.name not in self.named)
 
     @property
@@ -75,7 +77,7 @@ class CoordinatorDefinition(Definition):
 
 
 def to_workflow_definition(text: str) -> WorkflowDefinition | None:
-    """Return the definition of a workflow; None if the text is none."""
+    """Return the definition of a workflow; None if the text is not one."""
     root = _root(text, "workflow-app")
     if root is None:
         return None
@@ -88,7 +90,7 @@ def to_workflow_definition(text: str) -> WorkflowDefinition | None:
 
 
 def to_coordinator_definition(text: str) -> CoordinatorDefinition | None:
-    """Return the definition of a coordinator; None if the text is none."""
+    """Return the definition of a coordinator; None if the text is not one."""
     root = _root(text, "coordinator-app")
     if root is None:
         return None
@@ -122,7 +124,7 @@ def to_coordinator_definition(text: str) -> CoordinatorDefinition | None:
 
 
 def to_bundle_definition(text: str) -> Definition | None:
-    """Return the definition of a bundle; None if the text is none."""
+    """Return the definition of a bundle; None if the text is not one."""
     root = _root(text, "bundle-app")
     return Definition(*_common(text, root)) if root is not None else None
 

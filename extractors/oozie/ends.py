@@ -1,8 +1,8 @@
 """Find the files, directories and tables that Oozie's jobs read and wrote.
 
-The configuration of an action is resolved: it has what an fs action moved, and the inputs and outputs of MapReduce and
-of DistCp. The configuration of a coordinator's workflow has the coordinator's inputs and outputs. Other properties are
-not read.
+In an action's configuration, all expressions are resolved: it contains the paths that an fs action moved, and the
+inputs and outputs of MapReduce and DistCp. The configuration of a coordinator's workflow contains the coordinator's
+inputs and outputs. Other properties are not read.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class OozieGap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A location that a job read or wrote: a URI, or a path on ``default_fs``. It is ``inferred`` if the text names it
-    by a pattern, or only a directory above it.
+    """A location that a job read or wrote: a URI, or a path on ``default_fs``. It is ``inferred`` if the text contains
+    only a pattern for it, or only a directory above it.
     """
 
     uri: str
@@ -65,7 +65,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """One step of data: everything in ``outputs`` comes from everything in ``inputs``."""
+    """One step in the flow of data: everything in ``outputs`` comes from everything in ``inputs``."""
 
     inputs: tuple[Place, ...]
     outputs: tuple[Place, ...]
@@ -73,14 +73,14 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The steps of data of an action or of a coordinator's run, and what is missing."""
+    """The steps in the flow of data through an action or a coordinator's run, and the reasons why they are incomplete."""
 
     steps: tuple[Ends, ...] = ()
     missing: tuple[OozieGap, ...] = ()
 
 
 def ends_of(action: Action) -> Found:
-    """Return what an action that succeeded read and wrote, as far as its configuration shows it."""
+    """Return the inputs and outputs of an action that succeeded, as far as its configuration contains them."""
     reader = _READERS.get(action.type.lower())
     root = parsed(action.conf) if reader is not None and action.succeeded else None
     if reader is None or root is None:
@@ -92,10 +92,10 @@ def ends_of(action: Action) -> Found:
 
 
 def ends_of_coordinator(definition: CoordinatorDefinition, conf: str) -> Found:
-    """Return what one run of a coordinator's workflow read and wrote, by the configuration of that workflow.
+    """Return the inputs and outputs of one run of a coordinator's workflow, from the configuration of that workflow.
 
-    Where no property names an input or output, the part of the dataset's template before the first expression of time
-    is its directory.
+    For an input or output that no property refers to, the directory before the first expression of time in the
+    dataset's template is taken.
     """
     values = properties(parsed(conf))
     places = _Places(without_credentials(values.get("nameNode", "")))
@@ -113,21 +113,21 @@ def ends_of_coordinator(definition: CoordinatorDefinition, conf: str) -> Found:
 
 
 def missing_by_definition(definition: CoordinatorDefinition) -> tuple[OozieGap, ...]:
-    """Return the reasons why no run of a coordinator can show all of its inputs and outputs."""
+    """Return the reasons why no run of a coordinator can have all of its inputs and outputs."""
     unknown = any(not each.template for each in definition.unnamed)
     return (*((OozieGap.MIXED,) if definition.mixed else ()), *((OozieGap.UNRESOLVED,) if unknown else ()))
 
 
 def table_at(uri: str) -> tuple[str, str, str] | None:
-    """Return the (address of the metastore, database, table) of a location ``hcat://host:port/db/table/…``; None for
-    other locations. Partitions do not count.
+    """Return the (address of the metastore, database, table) of a location ``hcat://host:port/db/table/…``, without its
+    partition; None for other locations.
     """
     found = _HCAT.match(uri)
     return (f"thrift://{found[1]}", found[2], found[3]) if found else None
 
 
 class _Places:
-    """Makes places from texts. ``missing`` are the reasons for those that could not be made."""
+    """Makes places from texts. ``missing`` are the reasons for the texts that could not be converted."""
 
     def __init__(self, default_fs: str) -> None:
         self._default_fs = default_fs
@@ -135,7 +135,7 @@ class _Places:
         self.missing: set[OozieGap] = set()
 
     def of(self, text: str, *, literal: bool = False, default_fs: str = "") -> list[Place]:
-        """Return the place that a text names, in a list; an empty list if there is none."""
+        """Return the place that a text names, as a list; an empty list if there is none."""
         uri = without_credentials(text.strip())
         if not uri or len(uri) > MAX_LOCATION_CHARS or "${" in uri or not is_location(uri):
             return []
@@ -159,7 +159,7 @@ class _Places:
         return [place for text in dict.fromkeys(texts) for place in self.of(text)]
 
     def resolved(self, value: str) -> Iterator[Place]:
-        """Yield the places in a list that Oozie resolved, as in the value of ``${coord:dataIn('X')}``."""
+        """Yield the places in a list that Oozie resolved, such as the value of ``${coord:dataIn('X')}``."""
         if not value or "${" in value:
             self.missing.add(OozieGap.UNRESOLVED)
             return
@@ -167,8 +167,8 @@ class _Places:
             yield from self.of(text, literal=True)
 
     def prefix(self, template: str, values: Mapping[str, str]) -> Iterator[Place]:
-        """Yield the directory before the first expression of time in a template. Other expressions are names of
-        properties.
+        """Yield the directory before the first expression of time in a template. Expressions that are names of
+        properties are replaced by the values of these.
         """
         text, at = "", 0
         for found in _EXPRESSION.finditer(template):

@@ -1,7 +1,7 @@
-"""Oozie: its workflows, coordinators and bundles, their runs, and the data that coordinators know.
+"""Read Oozie's workflows, coordinators and bundles, their runs, and the inputs and outputs of coordinators.
 
-Oozie purges jobs some weeks after their end, so a job that is not listed does not count as deleted. The extractor asks
-for the jobs that have changed since shortly before the newest change seen, and for those that have not ended.
+Oozie purges jobs some weeks after their end, so a job that is no longer listed does not count as deleted. The extractor
+requests the jobs that have changed since shortly before the newest known change, and those that have not ended.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _EXAMPLE: Final = "http://oozie:11000/oozie"
 @extractor("oozie", source_type=OOZIE, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Oozie(Extractor):
-    """Extractor for one Oozie. ``urls`` are the addresses of its servers, which share one database, or the one address
-    before them all. ``page_size`` is the maximum number of entries in one answer. ``yarn`` is the
-    ResourceManager meant by jobs that do not show one that is configured.
+    """Extractor for one Oozie. ``urls`` are the addresses of its servers, which share one database, or the single
+    address of a load balancer. ``page_size`` is the maximum number of entries in one answer. ``yarn`` is the address of
+    the ResourceManager of jobs whose records do not show a configured one.
     """
 
     source: Source
@@ -105,7 +105,7 @@ class Oozie(Extractor):
                 raise TypeError(f"{split!r} is not a split of Oozie")
 
     def check(self) -> Iterator[str]:
-        """Yield lines for ``navlin check``: the server that answers, its version, and whether it shows jobs."""
+        """Yield lines for ``navlin check``: the server that answers, its version, and whether it shows workflows."""
         with self._asking() as oozie:
             page = next(oozie.pages(JobKind.WORKFLOW, "", 1), ())
             shown = "shows workflows" if page else "shows no workflow"

@@ -1,8 +1,9 @@
 """Keys of Oozie's applications and runs.
 
-An application is identified by its path without the host, a workflow also by its name. Oozie names a coordinator in a
-bundle by the bundle's word for it, so a coordinator's name identifies nothing. The first run of a workflow is
-identified by the workflow's id alone, as in the jobs that it starts on YARN; a repeated run by its number, too.
+An application is identified by its path without the host, a workflow also by its name. A coordinator's name is not part
+of its identity, because Oozie reports a coordinator of a bundle under the name that the bundle gives it. The first run
+of a workflow is identified by the workflow's id alone, as in the jobs that it starts on YARN; a repeated run also by
+its number.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from navlin.model.source import Source
 from navlin.model.tree import below
 
 PARTS: Final = "parts"
-"""The branch below an application for its actions. A definition covers this branch."""
+"""The branch of the tree below an application that has its actions. A definition covers this branch."""
 _FILES: Final = ("/workflow.xml", "/coordinator.xml", "/bundle.xml")
 _OPERATION_TYPES: Final = {
     JobKind.WORKFLOW: "WORKFLOW",
@@ -39,7 +40,7 @@ def operation_type(kind: JobKind) -> str:
 
 
 def path_of(location: str) -> str:
-    """Return the path of an application without its host, and without the name of its definition's file."""
+    """Return the path of an application, without its host and the name of the definition's file."""
     path = split_location(location)[2] if location else ""
     for file in _FILES:
         path = path.removesuffix(file)

@@ -1,12 +1,14 @@
 """Decide which jobs to read: those that are new or have changed since the last read, and those that have not ended.
 
-The first plan lists all jobs. Later plans list workflows by their last change, back to shortly before the newest change
-seen; changes are to the second, and by the clock of whichever server made them. Workflows that have not ended are read
-in each round, because their last change does not move with their actions. Older servers cannot sort by change: there,
-workflows are listed by creation instead, so that a workflow that was run again is noticed only while it runs.
+The first plan lists all jobs. Later plans list workflows by their last change, back to shortly before the newest known
+change. The time of a change has a precision of one second and comes from the clock of the server that made the change.
+Workflows that have not ended are read in each round, because the time of their last change does not change with their
+actions. Older servers cannot sort by change. There, workflows are listed by creation, so a workflow that was run again
+is noticed only while it runs.
 
-The lists of coordinators and bundles do not show the last change, so each job is compared with what it was. A
-coordinator's actions change without a change of its own, which is noticed by the workflows that the actions started.
+The lists of coordinators and bundles do not contain the last change, so each job is compared with its remembered
+fingerprint. A coordinator's actions may change while the coordinator itself does not. Such changes are noticed by the
+workflows that the actions started.
 
 Nothing counts as deleted, because Oozie purges its jobs.
 """
@@ -36,21 +38,20 @@ from navlin.model.records import Position, Split
 from navlin.model.shares import shares
 
 CHANGED, CREATED = "workflows changed_ms", "workflows created_ms"
-"""Keys of positions: the newest change, and the newest creation, of a workflow seen (epoch ms, by Oozie's clocks)."""
+"""Keys of positions: the newest known change and the newest known creation of a workflow (epoch ms, by Oozie's clocks).
+"""
 RECENT, OPEN = "recent", "open"
 """Keys of two positions. `RECENT`: id of a workflow that was read and may be listed again → its fingerprint. `OPEN`: id
 of a workflow that has not ended → its user.
 """
 MAX_RECENT: Final = 100_000
-"""Maximum number of workflows remembered as read. Further ones are read again as long as they are listed."""
+"""Maximum number of workflows remembered as read. Others are read again as long as they are listed."""
 MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
 """Maximum number of open workflows remembered, in total and per user."""
 MAX_REMEMBERED: Final = 20_000
-"""Maximum number of coordinators and bundles remembered as read. Further ones are read again as long as they are
-listed.
-"""
+"""Maximum number of coordinators and bundles remembered as read. Others are read again as long as they are listed."""
 MAX_UNREAD: Final = 2_000
-"""Maximum number of jobs that are requested again after an attempt to read them failed."""
+"""Maximum number of jobs that are requested again after they could not be read."""
 RETRIED_A_RUN: Final = 20
 A_SPLIT: Final = {JobKind.WORKFLOW: 100, JobKind.COORDINATOR: 10, JobKind.BUNDLE: 100}
 """Kind → number of jobs in one split."""
@@ -96,7 +97,9 @@ class SavedOozieState:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Settings of a plan: how far lists reach back before what was seen, and the number of entries in one answer."""
+    """Settings of a plan: how far lists reach back before the newest known change or creation, and the number of
+    entries in one answer.
+    """
 
     overlap_ms: int
     page: int
@@ -139,7 +142,7 @@ class Planning:
         touched = workflows.actions if kind is JobKind.COORDINATOR else {}
         room = MAX_REMEMBERED - len(before.remembered)
         sought = touched.keys() | {each for each, value in known.items() if value.open}
-        # Purged jobs are forgotten when the whole list is read, which is before there is no more room.
+        # Purged jobs are forgotten only if the whole list is read. That must happen before there is no more room.
         whole = not (known and before.changed_ms and workflows.sorts and room > MAX_REMEMBERED // 2)
         chosen = "" if whole else BY_CHANGE
         fingerprints: dict[str, str] = {}
@@ -164,7 +167,7 @@ class Planning:
 
 
 class _Workflows:
-    """Lists workflows, and tells those to read from those already read."""
+    """Lists workflows, and separates those to read from those already read."""
 
     def __init__(self, oozie: OozieServer, before: SavedOozieState, planning: Planning) -> None:
         self._oozie, self._before, self._planning = oozie, before, planning
@@ -173,7 +176,7 @@ class _Workflows:
         """Whether the server can list jobs by their last change."""
         self.changed_ms, self.created_ms = before.changed_ms, before.created_ms
         self.actions: dict[str, set[int]] = defaultdict(set)
-        """Coordinator → numbers of its actions that started a workflow that is to be read."""
+        """Coordinator → numbers of its actions that started a workflow to read."""
 
     def list_all(self) -> None:
         """List the workflows of this round. Raises a `RestError`."""
@@ -194,7 +197,7 @@ class _Workflows:
         self.created_ms = self._newest(self.created_ms, _created_ms)
 
     def wanted(self) -> list[JobToRead]:
-        """Return the workflows to read. Those of one application are neighbours, because they share a definition."""
+        """Return the workflows to read. Those of one application follow one another, because they share a definition."""
         listed = sorted(self._to_read(), key=lambda each: (each.name, each.created_ms, each.id))
         unlisted = sorted(self._before.open.keys() - self._listed.keys())
         return [JobToRead(each) for each in (*(each.id for each in listed), *unlisted)]
@@ -224,8 +227,8 @@ class _Workflows:
         return dict(sorted(kept.items())), Counter() if self.sorts else beyond
 
     def _list(self, chosen: str, time: Callable[[Listed], int] | None = None, newest_ms: int = 0) -> bool:
-        """List workflows, back to shortly before ``newest_ms`` if they are sorted by a ``time``. Return whether they
-        are sorted as was asked for.
+        """List workflows, back to shortly before ``newest_ms`` if they are sorted by a ``time``. Return False if they
+        are not sorted by change as requested.
         """
         since_ms = newest_ms - self._planning.overlap_ms
         for page in self._oozie.pages(JobKind.WORKFLOW, chosen, self._planning.page):
@@ -247,13 +250,15 @@ class _Workflows:
                 yield each
 
     def _newest(self, before_ms: int, time: Callable[[Listed], int]) -> int:
-        """Return the newest time seen, but none in the future, which would hide everything that happens before it."""
+        """Return the newest known time, but at most the server's current time, because a time in the future would hide
+        everything that happens before it.
+        """
         newest_ms = max([before_ms, *map(time, self._listed.values())])
         return min(newest_ms, self._oozie.now_ms) if self._oozie.now_ms else newest_ms
 
 
 class _Retries:
-    """Adds jobs that could not be read, once they are due, and leaves out those that are not."""
+    """Adds the jobs that could not be read and are due again, and leaves out those that are not due."""
 
     def __init__(self, unread: Mapping[str, UnreadJob], now_ms: int) -> None:
         self._unread = unread

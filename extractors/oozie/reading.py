@@ -1,7 +1,7 @@
-"""Read jobs by their ids: the answer about each job, the definition of each application, and what started the job.
+"""Read jobs by their ids: the answer about each job, the definition of each application, and the job that started it.
 
-A job that Oozie no longer has was purged since it was listed, and is passed over. An answer that cannot be read affects
-only its own job, which is asked for again later.
+A job that Oozie no longer has was purged after it was listed, and is skipped. An answer that cannot be read affects
+only its own job, which is requested again later.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from navlin.model.keys import Key
 from navlin.model.records import Position, Record, Reject
 
 SLOW_ONES: Final = 3
-"""Number of consecutive jobs without an answer after which the rest of a split is put off."""
+"""Number of consecutive jobs without an answer after which the rest of a split is postponed."""
 MAX_TRIES: Final = 8
 """Number of attempts to read one job, spread over most of a day."""
 _COORDINATOR_PATH, _BUNDLE_PATH = "oozie.coord.application.path", "oozie.bundle.application.path"
@@ -39,7 +39,7 @@ _D = TypeVar("_D", bound=Definition)
 
 @dataclass(slots=True)
 class SplitReader:
-    """Reads one split. What several jobs of the split share is asked for once."""
+    """Reads one split. Data that several jobs of the split share is requested only once."""
 
     oozie: OozieServer
     records: JobRecords
@@ -48,9 +48,10 @@ class SplitReader:
     _coordinators: dict[str, CoordinatorDefinition | None] = field(default_factory=dict)
     _bundles: dict[str, JobSchedule | None] = field(default_factory=dict)
     _newest: dict[str, tuple[Workflow, Sequence[Found]]] = field(default_factory=dict)
-    """Identity of a workflow's application → its newest run in this split, with what its actions read and wrote."""
+    """Identity of a workflow's application → its newest run in this split, with the inputs and outputs of its actions.
+    """
     _writing: set[str] = field(default_factory=set)
-    """Identities of the applications with an action that is known to have written something."""
+    """Identities of the applications with an action that is known to have outputs."""
     _rejects: list[Reject] = field(default_factory=list)
 
     def read(self) -> Iterator[Record]:
@@ -114,7 +115,7 @@ class SplitReader:
             yield from self.records.application(newest, definition, sorted(missing), writes=writes)
 
     def _above(self, workflow: Workflow) -> Above:
-        """Return what started a sub-workflow."""
+        """Return the parent of a sub-workflow. It is empty for other workflows."""
         if not workflow.parent:
             return Above()
         if workflow.parent not in self._parents:
@@ -135,7 +136,7 @@ class SplitReader:
     def _of_coordinator(
         self, workflow: Workflow, steps: Sequence[Found], coordinator: str
     ) -> Iterator[Record]:
-        """Yield a workflow that a coordinator started, and the flows of the coordinator in this run."""
+        """Yield the run of a workflow that a coordinator started, and the flows of the coordinator in this run."""
         if coordinator not in self._coordinators:
             self._coordinators[coordinator] = self._definition(coordinator, to_coordinator_definition)
         definition = self._coordinators[coordinator]
@@ -162,7 +163,7 @@ class SplitReader:
 
     def _actions(self, wanted: JobToRead) -> tuple[Sequence[CoordinatorAction], int]:
         """Return the actions of a coordinator that may have changed since it was read, and the number up to which all
-        have ended now.
+        actions have now ended.
         """
         found: dict[int, CoordinatorAction] = {}
         for page in self.oozie.actions(wanted.id, self.split.page):
@@ -210,10 +211,10 @@ class SplitReader:
         if wanted.is_remembered:
             yield remembered.position(wanted.id)
 
-    # -- What cannot be read -------------------------------------------------------------------------------------------
+    # -- Failures ------------------------------------------------------------------------------------------------------
 
     def _definition(self, identity: str, to_definition: Callable[[str], _D | None]) -> _D | None:
-        """Return the definition of a job; None if Oozie does not have it any more, or if it is rejected."""
+        """Return the definition of a job; None if Oozie no longer has it, or if it is rejected."""
         place = self.oozie.place(identity)
         try:
             text = self.oozie.definition(identity)
@@ -229,7 +230,9 @@ class SplitReader:
         return definition
 
     def _failed(self, wanted: JobToRead, error: str) -> Iterator[Record]:
-        """Yield a reject for a job that could not be read. The job is asked for again until it was tried enough."""
+        """Yield a reject for a job that could not be read. The job is requested again until it was tried `MAX_TRIES`
+        times, unless there is no room to remember it.
+        """
         again = wanted.tries + 1 < MAX_TRIES and wanted.may_wait
         more = "; it will be requested again" if again else ""
         place = self.oozie.place(wanted.id)

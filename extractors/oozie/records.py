@@ -3,12 +3,12 @@
     bundle ── PARENT_CHILD ──▶ coordinator ── PARENT_CHILD ──▶ workflow ── PARENT_CHILD ──▶ sub-workflow      operations
     coordinator's action ── PARENT_CHILD ──▶ workflow's run ── PARENT_CHILD ──▶ sub-workflow's run            executions
     workflow's run ── LOGICAL_PHYSICAL ──▶ launcher and jobs of its actions on YARN
-    directory ── DATA_FLOW ──▶ action ── DATA_FLOW ──▶ directory             what an fs, map-reduce or distcp action did
+    directory ── DATA_FLOW ──▶ action ── DATA_FLOW ──▶ directory             by an fs, map-reduce or distcp action
     directory or table ── DATA_FLOW ──▶ coordinator ── DATA_FLOW ──▶ directory or table      inferred: Oozie only waited
 
-The flows of actions are those of the parts of a workflow, because what one action moved does not come from what
-another one read. Everything that a run states about itself is below that run, so that reading the run again corrects
-it. What nobody lists any more is not deleted, because Oozie purges its jobs.
+The flows of actions belong to the sub-operations of a workflow, because the outputs of one action do not come from the
+inputs of another. Everything that a run states about itself is below that run in the tree, so that reading the run
+again corrects it. Jobs that are no longer listed are not deleted, because Oozie purges its jobs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _DATA, _CHILD = RelationType.DATA_FLOW, RelationType.PARENT_CHILD
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """What started a run: its application and its run, each None if unknown, and the action of a parent workflow."""
+    """The parent of a run: its application and its run, each None if unknown, and the action of a parent workflow that
+    started the run.
+    """
 
     application: Key | None = None
     run: Key | None = None
@@ -44,7 +46,7 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class JobRecords:
-    """Convert jobs of one Oozie. ``yarn`` is the address of the ResourceManager if a job does not show it.
+    """Convert jobs of one Oozie. ``yarn`` is the address of the ResourceManager for jobs that do not show one.
     ``default_fs`` completes paths without a host.
     """
 
@@ -63,8 +65,9 @@ class JobRecords:
         *,
         writes: bool,
     ) -> Iterator[Record]:
-        """Yield a workflow as an operation with its actions. ``newest`` is its newest run, ``definition`` that run's.
-        ``missing`` are the reasons why its lineage is incomplete, ``writes`` is whether it is known to write anything.
+        """Yield a workflow as an operation with its actions. ``newest`` is its newest run, ``definition`` the
+        definition of that run. ``missing`` are the reasons why its lineage is incomplete. ``writes`` is true if it is
+        known to write anything.
         """
         key = self.workflow_key(newest)
         attributes = {**self._of_application(JobKind.WORKFLOW, newest.path, definition), **_reasons(missing)}
@@ -77,7 +80,7 @@ class JobRecords:
             yield Covered(below(key.tree_path, PARTS), newest.created_ms, Depth.ALL, reported=True)
 
     def run(self, workflow: Workflow, steps: Sequence[Found], above: Above) -> Iterator[Record]:
-        """Yield one run of a workflow, with its relations. ``steps`` is what each of its actions read and wrote."""
+        """Yield one run of a workflow, with its relations. ``steps`` are the inputs and outputs of each of its actions."""
         application = self.workflow_key(workflow)
         key = self.workflow_run_key(workflow)
         as_of_ms = workflow.as_of_ms
@@ -124,7 +127,7 @@ class JobRecords:
             )
 
     def _yarn_meant(self, where: str) -> Source:
-        """Return the YARN whose ResourceManager the answer shows, if it is configured; else that of the setting."""
+        """Return the YARN at the address that the answer shows, if it is configured; otherwise the one in the settings."""
         wanted = normal_authority(where)
         known = any(each.type == YARN and wanted in each.serves for each in self.estate.sources)
         return self.estate.serving(YARN, where if where and known else self.yarn)
@@ -148,7 +151,7 @@ class JobRecords:
             "bundleId": schedule.bundle,
             **_reasons(missing_by_definition(definition) if definition else ()),
         }
-        # A coordinator may have been created years ago, and run still.
+        # A coordinator that was created years ago may still run, so it does not age.
         yield Entity(key, schedule.created_ms, attributes)
         if bundle is not None:
             yield self._relation(_CHILD, bundle, key, key, schedule.created_ms, ages=False)
@@ -268,7 +271,7 @@ class JobRecords:
 
 
 def _minute(at_ms: int) -> str:
-    """Return a time as definitions of coordinators have it: ``2026-11-20T00:00Z``."""
+    """Return a time in the form of coordinators' definitions: ``2026-11-20T00:00Z``."""
     return f"{datetime.fromtimestamp(at_ms // 1_000, UTC):%Y-%m-%dT%H:%MZ}"
 
 

@@ -1,7 +1,8 @@
-"""Ask an Oozie server for lists of jobs, for single jobs, and for their definitions.
+"""Request lists of jobs, single jobs, and their definitions from an Oozie server.
 
 Lists are 1-based, and ordered by the time of creation or of the last change, newest first. While pages are read, new
-jobs move the others to later places, and a purge moves them to earlier ones; so pages overlap, and a job counts once.
+jobs move the others to later places, and a purge moves them to earlier ones. Therefore pages overlap, and a job that
+occurs again is ignored.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from extractors.rest import BadRequest, NotThere, RestError, RestService, RestUn
 
 JOB, JOBS = "/v2/job", "/v2/jobs"
 GMT: Final[Mapping[str, str]] = {"timezone": "GMT"}
-"""Asks for times in GMT, because the names of other zones are ambiguous."""
+"""Requests times in GMT, because the names of other zones are ambiguous."""
 MOST_LISTED: Final = 1_000_000
-"""Maximum number of jobs of one list, and of actions of one coordinator, that are read at once."""
+"""Maximum number of jobs read from one list, and of actions read from one coordinator, in one run."""
 BY_CHANGE: Final = "sortby=lastModifiedTime"
 RUNNING: Final = "status=RUNNING;status=PREP;status=SUSPENDED"
 _GONE: Final = re.compile(r"E060[45]\b")
-"""Oozie's errors for a job, or an action, that does not exist."""
+"""Oozie's error codes for a job or an action that does not exist."""
 _PARTS_OF_A_PAGE: Final = 10
-"""Two pages have one of so many parts in common."""
+"""Consecutive pages overlap by a page's length divided by this number."""
 
 
 class _Identified(Protocol):
@@ -47,8 +48,8 @@ _T = TypeVar("_T", bound=_Identified)
 
 @dataclass(frozen=True, slots=True)
 class ListPart(Generic[_T]):
-    """A part of a list: its entries, their number including those without an id, and the length of the whole list; 0
-    if unknown.
+    """A part of a list. ``count`` is the number of entries including those without an id, ``total`` the length of the
+    whole list; 0 if unknown.
     """
 
     entries: Sequence[_T]
@@ -57,11 +58,13 @@ class ListPart(Generic[_T]):
 
 
 class Odd(RestError):
-    """An answer about a job that is not about that job."""
+    """An answer to a request for one job that does not describe that job."""
 
 
 class OozieServer:
-    """Oozie at an address. ``odd`` counts entries of lists without an id, and ``cut`` the lists that were too long."""
+    """The REST service of one Oozie. ``odd`` counts entries of lists without an id, and ``cut`` the lists that were too
+    long.
+    """
 
     def __init__(self, service: RestService) -> None:
         self._service = service
@@ -98,23 +101,23 @@ class OozieServer:
         yield from self._overlapping(ask, page)
 
     def workflow(self, identity: str) -> Workflow | None:
-        """Return a workflow; None if Oozie does not have it any more. Raises a `RestError`."""
+        """Return a workflow; None if Oozie no longer has it. Raises a `RestError`."""
         answer = self._job(identity, JobKind.WORKFLOW.id_field)
         return None if answer is None else self._about(identity, to_workflow(answer))
 
     def bundle(self, identity: str) -> JobSchedule | None:
-        """Return a bundle; None if Oozie does not have it any more. Raises a `RestError`."""
+        """Return a bundle; None if Oozie no longer has it. Raises a `RestError`."""
         answer = self._job(identity, JobKind.BUNDLE.id_field)
         return None if answer is None else self._about(identity, to_schedule(answer, JobKind.BUNDLE))
 
     def coordinator(self, identity: str) -> JobSchedule | None:
-        """Return a coordinator; None if Oozie does not have it any more. Raises a `RestError`."""
+        """Return a coordinator; None if Oozie no longer has it. Raises a `RestError`."""
         answer = self._job(identity, JobKind.COORDINATOR.id_field, {"len": 1})
         return None if answer is None else self._about(identity, to_schedule(answer, JobKind.COORDINATOR))
 
     def actions(self, coordinator: str, page: int) -> Iterator[Sequence[CoordinatorAction]]:
-        """Yield a coordinator's actions, a page at a time, from the highest number down; older servers may list them
-        the other way. Raises a `RestError`.
+        """Yield a coordinator's actions, a page at a time, in descending order of their numbers; older servers may use
+        ascending order. Raises a `RestError`.
         """
 
         def ask(offset: int) -> ListPart[CoordinatorAction]:
@@ -130,12 +133,12 @@ class OozieServer:
         yield from self._overlapping(ask, page)
 
     def coordinator_action(self, identity: str) -> CoordinatorAction | None:
-        """Return one action of a coordinator; None if Oozie does not have it any more. Raises a `RestError`."""
+        """Return one action of a coordinator; None if Oozie no longer has it. Raises a `RestError`."""
         answer = self._job(identity, "id")
         return None if answer is None else self._about(identity, to_coordinator_action(answer))
 
     def definition(self, identity: str) -> str:
-        """Return the text of a job's definition; "" if Oozie does not have the job any more. Raises a `RestError`."""
+        """Return the text of a job's definition; "" if Oozie no longer has the job. Raises a `RestError`."""
         try:
             return self._service.text(f"{JOB}/{identity}", {"show": "definition"})
         except RestError as error:

@@ -1,4 +1,6 @@
-"""The splits of a plan, and what is remembered of coordinators and bundles, and of jobs that could not be read."""
+"""The splits of a plan, and the state that is remembered of coordinators, of bundles, and of jobs that could not be
+read.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from extractors.oozie.answers import JobKind
 from navlin.model.records import Position, Split
 
 REMEMBERED, UNREAD = "job ", "unread "
-"""Prefixes of the keys of positions: for a coordinator or bundle that was read, and for a job that could not be read.
-The job's id follows.
+"""Prefixes of the keys of two kinds of positions: for a coordinator or bundle that was read, and for a job that could
+not be read. The job's id follows.
 """
 FIRST_RETRY_MS: Final = 600_000
 """Delay before an unread job is requested a second time. It doubles with each attempt."""
@@ -19,10 +21,10 @@ FIRST_RETRY_MS: Final = 600_000
 
 @dataclass(frozen=True, slots=True)
 class JobToRead:
-    """A job to read. ``tries`` is the number of attempts that failed, ``may_wait`` whether it may be tried again later.
+    """A job to read. ``tries`` is the number of failed attempts, ``may_wait`` whether it may be tried again later.
 
-    Of a coordinator, all actions up to number ``done`` have ended and were read; ``numbers`` are those among them that
-    ran again. ``fingerprint`` is that of the list, and ``is_remembered`` whether there is room to remember it.
+    For a coordinator, all actions up to number ``done`` have ended and were read, except ``numbers``, which ran again.
+    ``fingerprint`` is that of the list. ``is_remembered`` is False if there is no room to remember the job.
     """
 
     id: str
@@ -51,7 +53,9 @@ class JobsSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class LeftOutSplit(Split):
-    """Something that a plan had to leave out: ``counts`` are (sentence, number) pairs. ``place`` is Oozie's URL."""
+    """Notes about jobs that a plan had to leave out: ``counts`` are pairs of (sentence, number). ``place`` is Oozie's
+    URL.
+    """
 
     place: str
     counts: tuple[tuple[str, int], ...]
@@ -64,7 +68,7 @@ class LeftOutSplit(Split):
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """A coordinator or bundle that was read: its fingerprint in the list, the number up to which all of its actions
-    have ended, and whether later actions have not.
+    have ended, and whether later actions have not ended.
     """
 
     fingerprint: str
@@ -80,7 +84,7 @@ class Remembered:
 
     @classmethod
     def of(cls, value: Sequence[Any]) -> Remembered:
-        """Return it as restored from the value of its `position`."""
+        """Restore it from the value of its `position`."""
         fingerprint, done, is_open = value
         return cls(fingerprint, done, bool(is_open))
 
@@ -106,6 +110,6 @@ class UnreadJob:
 
     @classmethod
     def of(cls, identity: str, value: Sequence[Any]) -> UnreadJob:
-        """Return it as restored from the value of its `position`."""
+        """Restore it from the value of its `position`."""
         tries, asked_ms = value
         return cls(identity, tries, asked_ms)

@@ -1,6 +1,6 @@
 """Parse the XML texts in Oozie's answers: definitions, and configurations of jobs and actions.
 
-Users write these texts, so their size, their depth and their number of elements are limited, and none may declare a
+Users write these texts. Their length, depth and number of elements are therefore limited, and none may declare a
 document type, because the entities of a document type can grow without bound.
 """
 
@@ -16,11 +16,11 @@ MAX_CHARACTERS: Final = 4_000_000
 MAX_ELEMENTS: Final = 200_000
 MAX_DEPTH: Final = 100
 _SHORTEST_SECRET: Final = 3
-"""Number of characters below which a masked value would also mask unrelated parts of a definition."""
+"""Minimum length of a value to mask. A shorter value would also be masked in unrelated parts of a definition."""
 
 
 class _BoundedTree(TreeBuilder):
-    """Builds a tree without namespaces. Raises ValueError for a tree that is too large, or has a document type."""
+    """Builds a tree without namespaces. Raises ValueError if the tree is too large or has a document type."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,8 @@ class _BoundedTree(TreeBuilder):
 
 
 def parsed(text: str) -> Element | None:
-    """Return the root of a text, with names without namespaces; None if the text is not XML, or exceeds a limit."""
+    """Return the root of a text, with tags and attributes without namespaces; None if the text is not XML, or exceeds a
+    limit."""
     if not text or len(text) > MAX_CHARACTERS:
         return None
     parser = XMLParser(target=_BoundedTree())
@@ -54,18 +55,18 @@ def parsed(text: str) -> Element | None:
 
 
 def properties(root: Element | None) -> dict[str, str]:
-    """Return name → value of the properties in a configuration or below it. The last of two equal names counts."""
+    """Return name → value of all properties in a configuration. If a name occurs several times, the last value counts."""
     return dict(_properties(root)) if root is not None else {}
 
 
 def words(element: Element | None) -> str:
-    """Return the text in an element, without blanks around it; "" for None."""
+    """Return the text in an element, without leading and trailing blanks; "" for None."""
     return (element.text or "").strip() if element is not None else ""
 
 
 def without_secrets(text: str, root: Element) -> str:
-    """Return a definition without its secrets. ``root`` is its parsed form, which shows the values of properties whose
-    names are those of secrets in any spelling: in CDATA, around comments, between blanks.
+    """Return a definition with its secrets masked. ``root`` is the parsed definition. It provides the values of
+    properties with secret names, whether they are written in CDATA, around comments, or between blanks.
     """
     for name, value in _properties(root):
         if is_secret(name) and len(value) >= _SHORTEST_SECRET and not value.startswith("${"):

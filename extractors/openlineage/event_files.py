@@ -45,7 +45,8 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
                 continue
             text = line.text.strip(b"\0\r")
             if open_record is not None and _EVENT.match(text):
-                # The earlier text may be the beginning of an array with one event per line.
+                # The earlier text has no end of its own, but is complete if it is the beginning of an array with one
+                # event per line.
                 reads = side_by_side(open_record.text)[1] == len(open_record.text)
                 behind, at_end = file.offset, file.at_end
                 # A caller that stops after the earlier text continues with this line.
@@ -119,8 +120,8 @@ def parse(data: bytes) -> Any:
 
 
 def side_by_side(data: bytes) -> tuple[list[Any], int]:
-    """Return the objects in a text that is not one JSON value, and the offset in bytes of the part that cannot be
-    parsed.
+    """Return the objects in a text that is not one JSON value, and the offset in bytes up to which it was parsed: the
+    length of the text if all of it was.
 
     The text may have several objects on one line, or one object on a line of an array. It may contain numbers that
     Python writes although JSON does not allow them (``NaN``).

@@ -138,8 +138,8 @@ def to_configuration(answer: Any) -> JobConfiguration:
     default_fs = without_credentials(get("default_fs"))
     reading = Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    # DistCp reads a list of the paths to copy. It writes its log to the directory that is the output directory of
-    # other jobs.
+    # DistCp reads its paths from a list. For its log, it uses the property that other jobs use for their output
+    # directory.
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
     if copied:

@@ -1,7 +1,7 @@
-"""Collect the jobs of engines' runs, of which some may be listed later than others.
+"""Collect the jobs of each run of an engine, because YARN may list some of them later than others.
 
-Each job is kept in a position, so that a run gets the records of all its jobs when one more arrives. The jobs of a run
-may also be in two splits of one plan. Then the next plan has a split that merges them.
+Each job is kept in a position. If another job of the run arrives later, the run's records are made again from all its
+jobs. If one plan has jobs of a run in two splits, the next plan has an additional split that merges them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from navlin.model.records import Position, Record, Split
 from navlin.model.shares import shares
 
 JOB: Final = "job "
-"""Prefix of the key of a position for a job of an engine. The application's id follows."""
+"""Prefix of the key of a position with a job of an engine. The application's id follows."""
 KEPT_MS: Final = 7 * 86_400_000
-"""Time for which a run's jobs are kept after the end of its last one."""
+"""Time for which a run's jobs are kept after the end of the last of them."""
 MAX_KEPT_BYTES, MAX_KEPT_BYTES_OF_USER = 16 << 20, 4 << 20
 """Maximum size of the jobs that are kept, in total and per user. The runs that ended first are forgotten first. A job
 takes some 1.5 kB.
 """
 RunKey = tuple[str, str, str]
-"""(engine, user, the engine's name of the run)"""
+"""(engine, user, id of the run)"""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptJob:
-    """A job of an engine, and the split whose records contain the job (``merged_in``). ``packed`` is the compressed
-    `EngineJob`, because a plan carries all kept jobs of a user.
+    """A job of an engine, and the name of the split whose records contain the job (``merged_in``). ``packed`` is the
+    compressed `EngineJob`, because a plan carries all kept jobs of a user.
     """
 
     engine: str
@@ -51,7 +51,7 @@ class KeptJob:
     @classmethod
     def of_job(cls, engine: str, job: EngineJob, merged_in: str = "") -> KeptJob:
         ended_ms = max(job.ended_ms, job.as_of_ms)
-        # Names may have bytes that are not UTF-8, which orjson refuses.
+        # Names may contain bytes that are not UTF-8. orjson refuses these.
         packed = base64.b64encode(zlib.compress(json.dumps(asdict(job)).encode())).decode()
         return cls(engine, job.user, job.run, job.application, ended_ms, merged_in, packed)
 
@@ -61,7 +61,7 @@ class KeptJob:
 
     @property
     def run_key(self) -> RunKey:
-        """The run. A job of another user belongs to another run, whatever its configuration names."""
+        """The run. A job of another user belongs to another run, even if its configuration has the same run id."""
         return (self.engine, self.user, self.run)
 
     @property
@@ -83,7 +83,7 @@ class KeptJob:
 
 @dataclass(frozen=True, slots=True)
 class MergingSplit(Split):
-    """Kept jobs of runs whose jobs were read in several splits."""
+    """The kept jobs of one run that were read in several splits."""
 
     kept: tuple[KeptJob, ...]
 
@@ -94,14 +94,16 @@ class MergingSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class KeptRuns:
-    """The jobs that are kept, as far as there is room for them. ``forgotten`` are keys of the positions of others."""
+    """The jobs that are kept within the size limits. ``forgotten`` are the keys of the positions of other jobs."""
 
     jobs: tuple[KeptJob, ...] = ()
     forgotten: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, Any], now_ms: int) -> KeptRuns:
-        """Return the jobs in the saved positions, without those of runs that ended too long before ``now_ms``."""
+        """Return the jobs in the saved positions, except runs that ended more than `KEPT_MS` before ``now_ms`` and runs
+        for which there is no room.
+        """
         runs = _by_run(KeptJob.of(value) for key, value in values.items() if key.startswith(JOB))
         sizes_bytes = {run: sum(each.size_bytes for each in jobs) for run, jobs in runs.items()}
         of_users: Counter[str] = Counter()
@@ -141,14 +143,14 @@ def _ended_ms(jobs: Iterable[KeptJob]) -> int:
 
 
 class JobsOfEngines:
-    """The jobs of one split that engines submitted, together with those of the same runs that are ``kept``."""
+    """The jobs of one split that engines submitted, together with the ``kept`` jobs of the same runs."""
 
     def __init__(self, kept: Iterable[KeptJob] = ()) -> None:
         self._kept = {each.key: each for each in kept}
         self._taken: dict[str, KeptJob] = {}
 
     def take(self, seen: Seen, answer: Any) -> bool:
-        """Take a job with the response to a request for its configuration. Return whether an engine submitted it."""
+        """Take a job and the response with its configuration. Return whether an engine submitted the job."""
         properties = properties_of(answer, _is_read)
         engine = engine_of(properties)
         if engine is None:
@@ -159,14 +161,16 @@ class JobsOfEngines:
         return True
 
     def records(self, reading: YarnReading, merged_in: str) -> Iterator[Record]:
-        """Yield the records of all runs with a job in the split, and the positions that keep the jobs."""
+        """Yield the records of all runs with a job in the split, and the positions that keep the jobs. ``merged_in`` is
+        the name of the split.
+        """
         runs = {each.run_key for each in self._taken.values()}
         known = {key: each for key, each in self._kept.items() if each.run_key in runs} | self._taken
         yield from _records(reading, known.values(), merged_in)
 
 
 def merged(reading: YarnReading, split: MergingSplit) -> Iterator[Record]:
-    """Yield the records of the runs in a split."""
+    """Yield the records of a split's run, and the positions that keep its jobs."""
     yield from _records(reading, split.kept, split.name)
 
 

@@ -1,9 +1,9 @@
-"""The seam between jobs of MapReduce and the engines that submit them, such as Pig.
+"""The interface to engines, such as Pig and Sqoop, that submit MapReduce jobs.
 
-An engine's job has a configuration of the engine's own, from which the engine's reader makes an operation of the
-engine. A reader gets one job at a time, and keeps from it what it needs (`Engine.told`). It then gets all known jobs
-together (`Engine.records`), because several jobs may be one run. YARN's own operation of such a job has no ends,
-because the engine's operation has them.
+An engine writes properties of its own into the configuration of a job. From these, the engine's reader makes an
+operation of the engine. A reader first gets each job alone, and keeps the part of the configuration that it needs
+(`Engine.told`). It then gets all known jobs of the runs together (`Engine.records`), because one run may submit several
+jobs. YARN's own operation of such a job has no inputs and outputs, because the engine's operation has them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from navlin.model.records import Record
 from navlin.model.source import Estate, Source
 
 Told = Mapping[str, Any]
-"""JSON of what an engine's reader keeps of a job's configuration. It may be stored in a position, so it is bounded and
-without secrets."""
+"""JSON of the part of a job's configuration that an engine's reader keeps. It may be stored in a position, so it is
+bounded and without secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineJob:
-    """One ended job that an engine submitted. ``application`` is the id of its application, ``run`` the engine's name
-    of the run to which the job belongs (`Engine.run_of`). Times are in epoch ms; 0 if unknown.
+    """One ended job that an engine submitted. ``application`` is the id of its application, ``run`` the id of the run
+    to which it belongs (`Engine.run_of`). Times are in epoch ms; 0 if unknown.
     """
 
     application: str
@@ -41,7 +41,9 @@ class EngineJob:
 
 @dataclass(frozen=True, slots=True)
 class YarnReading:
-    """The YARN that is read. ``metastore`` and ``default_fs`` are for jobs whose configurations do not name them."""
+    """The YARN whose jobs are read. ``metastore`` and ``default_fs`` are used for jobs whose configurations do not name
+    them.
+    """
 
     source: Source
     estate: Estate
@@ -49,13 +51,13 @@ class YarnReading:
     default_fs: str = ""
 
     def source_of(self, engine: str) -> Source:
-        """Return the source of an engine's operations and executions. They belong to YARN's source, which alone
+        """Return the source of an engine's operations and executions. They belong to YARN's source, because only YARN
         reports them, but have the engine's source type.
         """
         return replace(self.source, type=engine)
 
     def ran_as(self, job: EngineJob) -> Key:
-        """Return the key of the execution as which YARN reports the job."""
+        """Return the key of the execution that YARN reports for the job."""
         return application_key(self.source, job.application)
 
 
@@ -69,17 +71,19 @@ class Engine(Protocol):
         ...
 
     def run_of(self, properties: Mapping[str, str]) -> str:
-        """Return the engine's name of the run to which a job belongs; "" if the engine did not submit the job."""
+        """Return an id of the run to which a job belongs, unique among the engine's runs of one user; "" if the engine
+        did not submit the job.
+        """
         ...
 
     def told(self, properties: Mapping[str, str]) -> Told:
         """Return the part of a job's configuration that `records` needs. ``properties`` are those for which `reads` is
-        true. They hold any text, and no error of theirs is raised.
+        true. Their values may be any text, and no value raises an error.
         """
         ...
 
     def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
-        """Yield the records of all runs to which these jobs belong. For a run, these are all jobs that are known so
-        far, in the order of their ids.
+        """Yield the records of all runs to which these jobs belong. ``jobs`` contains all jobs of a run that are known
+        so far, ordered by id.
         """
         ...

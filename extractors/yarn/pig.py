@@ -3,8 +3,8 @@
     directory, Hive table ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory, Hive table
     operation, execution ── LOGICAL_PHYSICAL ──▶ execution of each job in YARN
 
-The temporary files between the jobs of a script are no data, so that what the first job reads leads to what the last
-one stores. A failed script has the flows of its finished stores only.
+Temporary files between the jobs of a script are left out, so the flows lead from the inputs of the first jobs to the
+stores of the last ones. A failed script has only the flows of its finished stores.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Pig:
 def script_key(reading: YarnReading, run: str, jobs: Iterable[PigJob]) -> Key:
     """Return the key of one run of a script, with the script's operation as its parent.
 
-    Navigator identifies the operation by the job's name and the hash of the plan. A job's name may have a date, which
-    would make a new operation each day, so the script's path takes its place. The path alone does not suffice, because
-    a relative one may name several scripts, nor does the signature, which scripts of one shape share whatever they
-    read. Neither depends on the day, on parameters, or on Pig's release. A script without a path, from a shell or a
-    program, is identified by its text, and without one by the job's name. Reads and writes are not part of the
-    identity, because a failed run has fewer of them.
+    Navigator identifies the operation by the job's name and the hash of the plan. A job's name may contain a date,
+    which would make a new operation each day, so the script's path is used instead. The path alone does not suffice,
+    because a relative path may name several scripts. The signature alone does not suffice either, because scripts of
+    the same structure share it, whatever they read. Path and signature depend neither on the day nor on parameters or
+    Pig's release. A script without a path, from a shell or a program, is identified by its text or, if there is none,
+    by the job's name. Inputs and outputs are not part of the identity, because a failed run has fewer of them.
     """
     known = list(jobs)
     path, digest, name, signature = (
@@ -81,7 +81,7 @@ def script_key(reading: YarnReading, run: str, jobs: Iterable[PigJob]) -> Key:
 
 @dataclass(frozen=True)
 class _Script:
-    """One run of a script, with all jobs that are known."""
+    """One run of a script, with all its known jobs."""
 
     reading: YarnReading
     run: str
@@ -103,7 +103,7 @@ class _Script:
                 "internalType": "pig_operation",
                 "engineType": PIG,
                 "queryText": self._first("text"),
-                # Clients of Navigator name the operation by these two.
+                # Navigator's clients identify the operation by these two attributes.
                 "jobName": self._first("script") or self._first("job_name"),
                 "logicalPlanHash": self._first("signature"),
                 "stores": self._stores(),
@@ -113,7 +113,7 @@ class _Script:
             ages=not outputs,
             inputs=tuple(Flow(end, about) for end, _, about in inputs),
             outputs=tuple(Flow(end, {**about, **incomplete}) for end, _, about in outputs),
-            # A run that is known only in part, or that failed, removes nothing.
+            # The flows of a failed or incompletely known run do not replace those of other runs.
             covers=status == SUCCEEDED and not reasons,
         ).records()
         for job, _ in self.jobs:
@@ -122,11 +122,11 @@ class _Script:
             kind = RelationType.LOGICAL_PHYSICAL
             yield Relation(kind, operation, physical, path, as_of_ms, ages=True)
 
-    # -- The order of jobs -----------------------------------------------------------------------------------------------
+    # -- Status ----------------------------------------------------------------------------------------------------------
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
-        """The nodes of the script for which no job is known."""
+        """The nodes of the script without a known job."""
         seen = {parsed.node for _, parsed in self.jobs}
         nodes = {
             node
@@ -138,7 +138,9 @@ class _Script:
 
     @cached_property
     def _status(self) -> str:
-        """The status of the script: that of the worst job; unknown if jobs are missing and none failed."""
+        """The status of the script: KILLED if its unsuccessful jobs were all killed, FAILED if there are other
+        unsuccessful jobs, UNKNOWN if all known jobs succeeded but some are missing.
+        """
         statuses = {job.status for job, _ in self.jobs if not job.succeeded}
         if not statuses:
             return UNKNOWN if self._unseen else SUCCEEDED
@@ -151,12 +153,12 @@ class _Script:
             reasons.add(str(PigGap.JOBS))
         return sorted(reasons)
 
-    # -- What it reads and writes ------------------------------------------------------------------------------------------
+    # -- Inputs and outputs ------------------------------------------------------------------------------------------------
 
     @cached_property
     def _flowing(self) -> list[tuple[EngineJob, PigJob]]:
-        """The jobs whose data is in a finished store: all that succeeded, or those of a failed script from which
-        temporary files lead to a job with a store.
+        """The successful jobs whose data is in a finished store. For a failed or killed script, these are the jobs with
+        a store, and the jobs that wrote the temporary files that lead to it.
         """
         done = [(job, parsed) for job, parsed in self.jobs if job.succeeded]
         if self._status not in (FAILED, KILLED):
@@ -175,8 +177,8 @@ class _Script:
         return [(job, parsed) for job, parsed in done if id(parsed) in found]
 
     def _inputs(self) -> Iterator[tuple[Key, str, Attributes]]:
-        """Yield (key, name, attributes of the flow) of what the script reads, except what a job of the script wrote
-        before.
+        """Yield (key, name, attributes of the flow) for each input of the script, except data that a job of the script
+        had written before.
         """
         written = {
             key.identity: max(job.ended_ms, 1)
@@ -241,7 +243,9 @@ class _Script:
         }
 
     def _stores(self) -> list[str]:
-        """Return a JSON text for each finished store: its name, function, alias, and columns with their types."""
+        """Return a JSON text for each finished store, with its name, function and alias, and its columns with their
+        types.
+        """
         found = (orjson.dumps(each).decode() for _, parsed in self._flowing for each in parsed.stores)
         return list(dict.fromkeys(found))[:MAX_READABLE]
 

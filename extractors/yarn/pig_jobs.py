@@ -1,8 +1,9 @@
-"""Parse the configuration of one job of a Pig script: what the job reads and writes, and its place in the script.
+"""Parse the configuration of one job of a Pig script: the job's inputs and outputs, and its place in the script.
 
-Pig names the paths in ``pig.input.dirs``, ``pig.map.output.dirs`` and ``pig.reduce.output.dirs``. The properties in
-which other jobs name them have only the last of several, or a temporary directory, so they are never read. A name that
-may be a Hive table is looked up in the serialised plan, which has the function that reads or writes it.
+Pig lists paths in ``pig.input.dirs``, ``pig.map.output.dirs`` and ``pig.reduce.output.dirs``. The properties that list
+the paths of other MapReduce jobs contain only the last of several paths, or a temporary directory, so they are never
+read. A name that may be a Hive table is looked up in the serialised plan, which contains the function that reads or
+writes it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from navlin.model.source import metastores_named
 SCRIPT_ID, WORKFLOW_ID, SIGNATURE = "pig.script.id", "mapreduce.workflow.id", "pig.logical.plan.signature"
 SUBMITTED, INFORMED = "pig.script.submitted.timestamp", "pig.script.info.enabled"
 NEXT: Final = "mapreduce.workflow.adjacency."
-"""Prefix of a property for a node of the script. Its value lists the nodes that follow, also those that never ran."""
+"""Prefix of a property for a node of the script. Its value lists the following nodes, even those that never ran."""
 READ: Final = frozenset(
     f"{SCRIPT_ID} {WORKFLOW_ID} {SIGNATURE} {SUBMITTED} {INFORMED}"
     " pig.version pig.script pig.temp.dir pig.alias pig.job.feature"
@@ -45,12 +46,12 @@ _OF_RUN: Final = "pig_"
 _OWN_FORMATS: Final = "org.apache.pig."
 
 ALONE: Final = "@"
-"""The run of jobs that cannot be joined with others."""
+"""Result of `run_of` for a job that cannot be joined with others, so that it is a run by itself."""
 
 MAX_NODES: Final = 1_000
 MAX_LIST_CHARS: Final = 1 << 20
 MAX_PATH_CHARS: Final = 8_000
-"""Length that HDFS allows for a path."""
+"""Maximum length of a path in HDFS."""
 MAX_WORD_CHARS: Final = 300
 
 _HIVE_TABLES: Final = frozenset({"hcatloader", "hcatstorer"})
@@ -65,7 +66,7 @@ _NO_FILE_SYSTEMS: Final = frozenset(
 
 
 class Unknown(StrEnum):
-    """Reasons why the operation of a script is incomplete, besides those of all jobs."""
+    """Reasons why the operation of a script is incomplete, in addition to those for all jobs."""
 
     INFORMATION = "pig.script.info.enabled is false, so its jobs do not name what they read and write"
     PATHS = "a job of its script does not name what it reads and writes"
@@ -75,13 +76,14 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PigJob:
-    """The parsed configuration of one job. ``script`` is the script's path, or "" if it has none. ``digest`` is that of
-    the script's text or, without one, of a name with literals; ``text`` and ``job_name`` lack the literals if these are
-    masked. ``read`` and
-    ``written`` are [path as written, URI, whether the URI is inferred], ``read_tables`` and ``written_tables``
-    [database, table], ``read_temporary`` and ``written_temporary`` the paths of temporary files. ``stores`` describe
-    the stores whose plan could be decoded. ``node`` is the job's place in the script, and ``next`` maps a node to those
-    that follow. ``missing`` are reasons. Everything is JSON.
+    """The parsed configuration of one job. All values are JSON.
+
+    ``script`` is the script's path, or "" if it has none. ``digest`` is the hash of the script's text or, if there is
+    no text, of a job name that contains literals. ``text`` and ``job_name`` are without literals if the estate masks
+    them. ``read`` and ``written`` are lists of [path as written, URI, whether the URI is inferred], ``read_tables`` and
+    ``written_tables`` of [database, table], ``read_temporary`` and ``written_temporary`` of the paths of temporary
+    files. ``stores`` describe the stores whose plan could be decoded. ``node`` is the job's place in the script, and
+    ``next`` maps a node to the following ones. ``missing`` are reasons why the operation is incomplete.
     """
 
     script: str = ""
@@ -118,10 +120,11 @@ def is_read(name: str) -> bool:
 
 
 def run_of(properties: Mapping[str, str]) -> str:
-    """Return the id of the script's run; "" if Pig did not submit the job, `ALONE` if nothing tells the run.
+    """Return the id of the script's run; "" if Pig did not submit the job, `ALONE` if the configuration does not
+    identify the run.
 
-    Without the script's id, the jobs of a run have the same signature and the same time of submission, or at least the
-    same temporary directory.
+    If there is no script id, jobs belong to the same run if they have the same signature and time of submission or, if
+    one of these is unknown, the same temporary directory.
     """
     workflow = properties.get(WORKFLOW_ID, "")
     named = properties.get(SCRIPT_ID) or (
@@ -179,7 +182,7 @@ def to_pig_job(properties: Mapping[str, str]) -> PigJob:
 
 
 class _Temporary:
-    """The temporary files of Pig: those in a directory named temp and a number, in ``pig.temp.dir``."""
+    """Recognizes Pig's temporary files: those in ``pig.temp.dir``, in a directory named ``temp`` and a number."""
 
     def __init__(self, directory: str) -> None:
         root = path_of(without_credentials(directory)).rstrip("/")
@@ -190,13 +193,13 @@ class _Temporary:
         return cls(properties.get("pig.temp.dir") or "/tmp")
 
     def root_of(self, uri: str) -> str:
-        """Return the temporary directory of the run in which a file is; "" if the file is in none."""
+        """Return the run's temporary directory that contains a file; "" if the file is not a temporary one."""
         found = self._root.match(path_of(uri)) if uri else None
         return found[0] if found else ""
 
 
 class _Ends:
-    """Collects what one job reads and writes."""
+    """Collects the inputs and outputs of one job."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         get = properties.get
@@ -237,7 +240,7 @@ class _Ends:
         planned = stores(plan) if plan else None
         names = self._names(listed)
         if planned is not None and len(planned) != len(names) and listed:
-            # A store's name has a comma.
+            # A store's name contains a comma.
             names = [each.name for each in planned]
         of_plan = (
             planned if planned is not None and len(planned) == len(names) else [PlannedEnd("")] * len(names)
@@ -310,7 +313,7 @@ def _simple(function: str) -> str:
 
 
 def _next(properties: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return node → nodes that follow; {} if there are none, or too many."""
+    """Return node → following nodes; {} if there are none, or too many."""
     found = {
         _word(name.removeprefix(NEXT)): [
             _word(each.strip()) for each in value.split(",", MAX_NODES) if each.strip()

@@ -1,8 +1,8 @@
 """Decode the values that Pig serialises into its jobs' configurations: the script, the loads and the stores.
 
 Pig serialises an object, compresses it with zlib, and encodes the bytes as base64; releases before 0.13 encode each
-byte as two letters from a to p, and the script as base64 of its text. Only what names data is taken from a load or a
-store: the objects also hold all settings of the client, passwords included.
+byte as two letters from a to p, and the script as base64 of its text. Only names and types are taken from a load or a
+store, because the objects also contain all settings of the client, including passwords.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _LETTERS: Final = re.compile(r"(?:[a-p]{2})+\Z")
 
 @dataclass(frozen=True, slots=True)
 class PlannedEnd:
-    """A load or a store of a job's plan. ``name`` is the path or table as the script has it, ``function`` the class
+    """A load or a store of a job's plan. ``name`` is the path or table as the script writes it, ``function`` the class
     that reads or writes it. ``temporary`` is true if only another job of the script reads it. ``columns`` are pairs of
-    a column's name and type.
+    (name, type).
     """
 
     name: str
@@ -80,7 +80,7 @@ def _ends(value: str, of_file: str) -> tuple[PlannedEnd, ...] | None:
 def _end(found: Any, of_file: str) -> PlannedEnd | None:
     if not isinstance(found, JavaObject):
         return None
-    # Before Pig 0.18, the list of loads has the files themselves.
+    # Before Pig 0.18, the list of loads contains the files themselves.
     file = found if "fileName" in found.fields else found.fields.get(of_file)
     if not isinstance(file, JavaObject):
         return None

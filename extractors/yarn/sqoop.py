@@ -1,4 +1,4 @@
-"""The reader of Sqoop's jobs."""
+"""The reader of jobs that Sqoop submitted (see `extractors.yarn.engines.Engine`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from navlin.model.source import SQOOP
 
 
 class Sqoop:
-    """Makes operations of the jobs that Sqoop 1.4 submitted, from their configurations alone."""
+    """Converts jobs of Sqoop 1.4 to operations, using only the jobs' configurations."""
 
     type = SQOOP
 

@@ -1,7 +1,7 @@
 """Find the columns that a Sqoop job moves, and the tables from which a query takes them.
 
-The columns of a table are listed by the job's configuration. The text of a query is parsed with `navlin.sql` in the
-dialect of the database, so its columns are marked `parsed`.
+For a table, the job's configuration lists the columns. A query is parsed with `navlin.sql` in the dialect of the
+database, and its columns are marked ``parsed``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIALECTS: Final = {
     "snowflake": ("snowflake",),
 }
 _OTHERS: Final = ("postgres", "oracle", "tsql", "mysql")
-"""Dialects to try for a database without one of its own here, such as DB2 or HSQLDB."""
+"""Dialects to try for a database that is not in `_DIALECTS`, such as DB2 or HSQLDB."""
 _CONDITIONS: Final = "$CONDITIONS"
 _TRUE: Final = "(1 = 1)"
 _PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
@@ -45,8 +45,8 @@ class ColumnOrigin:
 
 @dataclass(frozen=True, slots=True)
 class MovedColumn:
-    """A column that is written, by its ``name`` there, and the columns from which it is computed. ``control`` are the
-    columns that only affect its value. ``complete`` is False if some source is unknown.
+    """A written column. ``name`` is its name in the target. Its value is computed from the columns ``data``, and only
+    affected by the columns ``control``. ``complete`` is False if some source is unknown.
     """
 
     name: str
@@ -57,9 +57,9 @@ class MovedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The tables and columns of an import. ``tables`` maps the name of a dataset to whether the table only decides
-    which rows there are; ``rows`` are the columns that do. ``parsed`` is true for a query, ``complete`` is False if it
-    could not be read, or not all of it.
+    """The tables and columns of an import. ``tables`` maps the name of a dataset to whether the table is used only to
+    select rows. ``rows`` are the columns that select rows, such as those of filter and join conditions. ``parsed`` is
+    True for a query. ``complete`` is False if the query could not be parsed completely.
     """
 
     tables: dict[str, bool] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Moved:
 
 @dataclass(slots=True)
 class Queries:
-    """Parses queries, each text only once. It must be closed."""
+    """Parses queries, each text only once. Must be closed, because a child process does the parsing."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_TEXT_BYTES, CPU_S))
     _known: dict[tuple[str, str], ParsedStatement | None] = field(default_factory=dict)
@@ -113,8 +113,9 @@ def _of_table(job: SqoopJob) -> Moved:
 
 
 def _written(job: SqoopJob) -> tuple[str, ...]:
-    """Return the names under which the columns of a table are written. The Avro schema has all of them in order, with
-    the characters that Avro does not allow replaced.
+    """Return the names under which the columns of a table are written: those of the Avro schema, which lists the
+    columns in the same order and without the characters that Avro does not allow; if their number differs, those of the
+    table.
     """
     return job.written_as if len(job.written_as) == len(job.columns) else job.columns
 

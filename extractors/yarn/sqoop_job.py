@@ -5,8 +5,8 @@
     export               mapreduce.jdbc.output.table.name, .output.field.names, the input directory
     merge                sqoop.merge.old.path, sqoop.merge.new.path: the second job of an import of modified rows
 
-Passwords are not in these properties, except within a URL; only the parsed parts of a URL are kept. Clients write
-anything into properties, so an unsuitable value counts as absent, with a reason.
+These properties contain no passwords, except within a URL; only the parsed parts of a URL are kept. Clients may write
+anything into properties, so an unsuitable value counts as missing, with a reason.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _READ: Final = frozenset(
 )
 _PACKAGES: Final = ("org.apache.sqoop.", "com.cloudera.sqoop.")
 _TEMPORARY: Final = re.compile(r"/[0-9a-f]{32}_[^/]+/*\Z")
-"""The directory that Sqoop makes for data that it moves later, whatever the name of the directory above."""
+"""Name of a directory whose data Sqoop moves later. The directory above may have any name."""
 _DATASET: Final = re.compile(
     r"(?:dataset|view):hive:/*(?:[^/?]+:\d+/)?([^/?]+)/([^/?]+)(?:\?.*)?\Z", re.DOTALL
 )
@@ -65,7 +65,7 @@ _NO_IDENTIFIER: Final = re.compile(r"\W")
 
 
 class TransferKind(StrEnum):
-    """Kind of a Sqoop job: which way it moves data."""
+    """Kind of a Sqoop job, by the direction in which it moves data."""
 
     IMPORT = "IMPORT"
     EXPORT = "EXPORT"
@@ -96,10 +96,10 @@ class Gap(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SqoopJob:
     """The relevant part of a job's configuration; unset values are empty. ``url`` is without secrets. ``table`` is the
-    name of the dataset, ``columns`` are those of the database in order, ``written_as`` their names in the Avro schema,
-    ``keys`` the columns that find the rows to update. ``reads`` and ``target`` are directories, ``hive`` is the
-    (database, table) that Sqoop loads or writes by itself; ``staged`` the path of the data that Sqoop will move.
-    ``missing`` are reasons from `Gap` and `ConfigurationGap`.
+    name of the dataset, ``columns`` are the columns of the database in order, ``written_as`` their names in the Avro
+    schema, ``keys`` the columns that identify the rows to update or merge. ``reads`` and ``target`` are directories.
+    ``hive`` is the (database, table) of Hive that Sqoop itself reads or writes. ``staged`` is the path of data that
+    Sqoop moves afterwards. ``missing`` are reasons from `Gap` and `ConfigurationGap`.
     """
 
     kind: TransferKind
@@ -151,8 +151,8 @@ def is_read(name: str) -> bool:
 
 
 def run_of(properties: Mapping[str, str]) -> str:
-    """Return a name for the run of a job; "" if Sqoop did not submit the job. An import and the job that merges its data
-    have the same one.
+    """Return an id of the run of a job; "" if Sqoop did not submit the job. An import and the job that merges its data
+    have the same id.
     """
     if not properties.get(_MAPPER, "").startswith(_PACKAGES):
         return ""
@@ -163,18 +163,19 @@ def run_of(properties: Mapping[str, str]) -> str:
         staged = staged if _is_temporary(staged) else ""
     if staged:
         return hashlib.blake2b(_path(staged).encode("utf-8", "replace"), digest_size=16).hexdigest()
-    # Every job has a directory of its own. Without it, equal jobs are one run, which does no harm.
+    # Each job has its own directory. If the property is missing, jobs with equal properties are one run, which does no
+    # harm.
     own = properties.get(_DIRECTORY) or repr(sorted(properties.items()))
     return hashlib.blake2b(own.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def to_job(properties: Mapping[str, str]) -> SqoopJob:
-    """Parse the properties of a job for which `run_of` has a name. Raises nothing, whatever they hold."""
+    """Parse the properties of a job for which `run_of` is not "". Raises nothing, whatever their values."""
     return _Parsing(properties).job()
 
 
 def to_published(kind: TransferKind, record: Mapping[str, str], options: Mapping[str, Any]) -> SqoopJob:
-    """Return the job that a publisher reported, from the texts of its record and the options of the command."""
+    """Return the job that a publisher reported, from the strings in its record and the options of the command."""
     given = {name: value for name, value in options.items() if isinstance(value, str)}
     columns, query = given.get("db.column.list", ""), record.get("storeQuery", "")
     table = "" if query else record.get("storeTable", "")
@@ -300,7 +301,7 @@ class _Parsing:
     def _with_target(self, job: SqoopJob) -> SqoopJob:
         options, output = self._options, self._get(_OUTPUT)
         if (named := _DATASET.match(self._get(_KITE))) is not None:
-            # Sqoop writes Parquet into a Hive table without a directory of its own.
+            # For Parquet, Sqoop writes directly into the Hive table, without a directory of its own.
             return replace(job, hive=self._hive_table(named[1], named[2]))
         if options.catalog_table:
             return replace(job, hive=self._hive_table(options.catalog_database, options.catalog_table))
@@ -326,7 +327,7 @@ class _Parsing:
         return job
 
     def _final(self) -> str:
-        """Return the directory to which Sqoop moves the data; "" if the options do not tell."""
+        """Return the directory to which Sqoop moves the data; "" if the options do not determine it."""
         options = self._options
         if options.target:
             return options.target
@@ -335,7 +336,9 @@ class _Parsing:
         return f"{options.warehouse.rstrip('/')}/{options.table}" if options.warehouse else options.table
 
     def _is_default(self, output: str) -> bool:
-        """Whether a directory is in the home directory and has the name of the table, as without ``--target-dir``."""
+        """Whether a directory is the one that Sqoop uses without ``--target-dir``: in the home directory, with the
+        table's name.
+        """
         home, _, name = _path(output).rpartition("/")
         working = _path(self._get(_WORKING)) if self._get(_WORKING) else ""
         parts = table_parts(self._get(_IN + "table.name"))
@@ -343,7 +346,7 @@ class _Parsing:
 
     def _hive_table(self, database: str, table: str) -> tuple[str, str] | None:
         if database in ("", "default") and table.count(".") == 1:
-            # Sqoop writes `mart.orders` in one pair of quotes, and Hive before 4.0 splits that at the dot.
+            # Sqoop quotes `mart.orders` as a single name, and Hive before 4.0 splits that at the dot.
             database, _, table = table.partition(".")
         named = (database or "default", table)
         if all(named) and not any("." in each or len(each) > MAX_NAME_CHARS for each in named):
@@ -365,7 +368,7 @@ class _Parsing:
 
     def _export(self, job: SqoopJob) -> SqoopJob:
         options = self._options
-        # With --direct, MySQL's export names its table as an import does.
+        # With --direct, an export to MySQL names its table as an import does.
         written = self._get(_OUT + "table.name") or self._get(_IN + "table.name")
         if (call := self._get(_CALL)) or not written:
             self._lacks(Gap.PROCEDURE if call else Gap.NO_TABLE)
@@ -387,8 +390,8 @@ class _Parsing:
         return self._reading(job)
 
     def _is_perhaps_staging(self, written: str) -> bool:
-        """Whether the class of the rows has another name than the table that is written, because it is named after the
-        target. It also has another name if the command gives one.
+        """Whether the written table may be a staging table. Sqoop names the class of the rows after the target, so the
+        class of a staging table has another name. It also has another name if the command gives one.
         """
         made_for, parts = self._get(_CLASS), table_parts(written)
         names = {".".join(parts), parts[-1]} if parts else set()
@@ -432,7 +435,7 @@ def _is_temporary(path: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    """Return a text that can be stored: half a surrogate pair becomes U+FFFD."""
+    """Return a text that can be stored. A lone surrogate becomes U+FFFD."""
     return (
         text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     )

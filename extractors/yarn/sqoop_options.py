@@ -1,12 +1,12 @@
-"""Options of a Sqoop command, as far as the configuration of its job has them.
+"""Options of a Sqoop command, as far as the configuration of its job contains them.
 
-A job's configuration has no options of the command, such as the directory to which Sqoop moves the data, or the Hive
-table. There are two exceptions:
+Usually, a job's configuration contains no options of the command, such as the directory to which Sqoop moves the data,
+or the Hive table. There are two exceptions:
 
     oozie.sqoop.args.0, .1, …    the arguments, if an action of Oozie ran the command
     sqoop.opt.hdfs.target.dir    the options, if sqoop.jobbase.serialize.sqoopoptions is true (Sqoop 1.4.5 and newer)
 
-Only the options named here are read. None holds a secret.
+Only the options named here are read. None of them is secret.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VALUES: Final[Mapping[str, tuple[str, str]]] = {
     "catalog_database": ("hcatalog-database", "hcatalog.database.name"),
     "catalog_table": ("hcatalog-table", "hcatalog.table.name"),
 }
-"""Name of an option here → (argument, property)."""
+"""Name of an option in `SqoopOptions` → (argument, property)."""
 _HIVE_IMPORT: Final = ("hive-import", "hive.import")
 _TOOLS: Final = frozenset({"import", "import-all-tables", "export", "merge"})
 _OF_A_FILE: Final = "options-file"
@@ -39,9 +39,9 @@ _OF_ARGUMENT: Final = {argument: name for name, (argument, _) in _VALUES.items()
 
 @dataclass(frozen=True, slots=True)
 class SqoopOptions:
-    """Options of a command; "" if not given. ``hive_import`` is true if Sqoop loads the data into a Hive table
-    afterwards. ``whole`` is true if all options of the command are known, so that one that is not given has its
-    default.
+    """Options of a command; "" for an option that was not given. ``hive_import`` is True if Sqoop loads the data into a
+    Hive table afterwards. ``whole`` is True if all options of the command are known, so that an option that was not
+    given has its default.
     """
 
     table: str = ""
@@ -75,11 +75,11 @@ def options_of(properties: Mapping[str, str]) -> SqoopOptions:
 
 
 def _arguments(properties: Mapping[str, str]) -> list[str]:
-    """Return the arguments that Oozie gave to Sqoop, in order; none if there are too many or some are missing."""
+    """Return the arguments that Oozie gave to Sqoop, in order; an empty list if their number is unknown or too large."""
     size = properties.get(f"{ARGUMENTS}size", "")
     if not size.isdecimal() or not 0 < len(size) <= 4 or int(size) > MAX_ARGUMENTS:
         return []
-    # An empty or redacted value is not in the properties.
+    # An empty or redacted argument is not in the properties, and becomes "".
     return [properties.get(f"{ARGUMENTS}{place}", "") for place in range(int(size))]
 
 
@@ -109,7 +109,7 @@ def _of_arguments(arguments: list[str]) -> SqoopOptions:
     return SqoopOptions(
         **_short({name: given.get(name, "") for name in _VALUES}),
         hive_import=_HIVE_IMPORT[0] in flags,
-        # A file of options may hold any of them.
+        # An options file may contain any of them.
         whole=whole and _OF_A_FILE not in flags,
     )
 

@@ -1,12 +1,12 @@
-"""Files that navlin's publisher for Sqoop writes, one for each job that a Hive or HCatalog table takes part in.
+"""Files that navlin's publisher for Sqoop writes, one for each job that reads or writes a Hive or HCatalog table.
 
     {"operation": "import", "user": "etl", "url": "jdbc:postgresql://db/shop", "storeTable": "orders",
      "storeQuery": null, "hiveDB": "mart", "hiveTable": "orders", "startTime": 1795729150003,
      "endTime": 1795729165863, "options": {"db.column.list": "ID,NAME", "db.where.clause": "ID > 0"}}
 
-Sqoop calls the publisher after the job and before it loads the data into Hive, also if that fails then. So the flow into
-the table is ``inferred``. For a query, ``storeTable`` is the Hive table's name. A job's configuration does not name the
-Hive table at all; see `extractors.yarn.sqoop_job`.
+Times are in epoch ms. For a query, ``storeTable`` is the Hive table's name. Sqoop calls the publisher after the job and
+before it loads the data into Hive. The load may fail, so the flow into the table is ``inferred``. A job's configuration
+does not name the Hive table at all; see `extractors.yarn.sqoop_job`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from navlin.model.source import SQOOP, Estate, Source
 
 _KINDS: Final = {"import": TransferKind.IMPORT, "export": TransferKind.EXPORT}
 _NO_DATA: Final = "createHiveTable"
-"""An operation that creates a Hive table like that of a database, without rows."""
+"""An operation that creates an empty Hive table with the columns of a database's table."""
 MAX_NAME_BYTES: Final = 1_000
 
 
@@ -41,8 +41,8 @@ MAX_NAME_BYTES: Final = 1_000
 class SqoopPublications(LineLogs):
     """Follow the files that navlin's publisher for Sqoop writes on this host.
 
-    ``directory`` may list several directories and globs. ``metastore`` is the address of the metastore with the Hive
-    tables, needed if several are configured.
+    ``directory`` may be several directories and globs. ``metastore`` is the address of the metastore with the Hive
+    tables; it is needed if several are configured.
     """
 
     source: Source
@@ -88,7 +88,7 @@ def _records(
 def _to_run(
     record: Mapping[str, Any], text: bytes, started_ms: int | None, ended_ms: int | None
 ) -> Run | None:
-    """Return the run that a file tells of; None if it moved no data. Raises `NotALineageRecord`."""
+    """Return the run that a record describes; None if it moved no data. Raises `NotALineageRecord`."""
     operation = text_of(record, "operation")
     if operation == _NO_DATA:
         return None

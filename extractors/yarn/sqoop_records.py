@@ -3,8 +3,9 @@
     table of a database ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory or Hive table      an import
     directory           ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ table of a database          an export
 
-An operation is the same in each run: it is identified by the database, the table or the query without its literals, and
-the ends. The second job of an import of modified rows names the directory, so both jobs are one execution.
+An operation is the same in each run: it is identified by the database, by the table or the query without its literals,
+and by its inputs and outputs. An import of modified rows has a second job, which merges the rows and names the
+directory, so both jobs are one execution.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ INFERRED: Final[Attributes] = {"inferred": True}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The jobs of one run: ``job`` says what is moved, ``of`` is the job's record; ``merge`` is the record of the job
-    that merged the data of an import into its directory.
+    """One run. ``of`` is the job that moved the data, ``job`` its parsed configuration. ``merge`` is the job that
+    merged the data of an import into its directory, if there was one.
     """
 
     of: EngineJob
@@ -59,12 +60,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The run's name, which no application of YARN has."""
+        """The run's name, which differs from the name of any execution of YARN."""
         return f"sqoop {_job(self.of) or self.of.run}"
 
     @property
     def on_yarn(self) -> tuple[EngineJob, ...]:
-        """The jobs that are known to YARN."""
+        """The jobs with an application of YARN. The job of a publisher's record has none."""
         return tuple(each for each in (self.of, self.merge) if each and each.application)
 
 
@@ -73,7 +74,9 @@ def _job(job: EngineJob) -> str:
 
 
 def runs_of(jobs: Sequence[EngineJob]) -> Iterator[Run]:
-    """Yield the runs of jobs, each job once. An import whose data was merged has the directory of the merge."""
+    """Yield the runs of jobs. Each job is in one run. The target of an import with a merge is the directory of the
+    merge, if that succeeded.
+    """
     read = [(each, SqoopJob.of_json(each.told)) for each in jobs]
     merges = {
         (each.user, each.run): (each, job)
@@ -100,7 +103,7 @@ def runs_of(jobs: Sequence[EngineJob]) -> Iterator[Run]:
 
 
 def records_of(reading: YarnReading, run: Run, queries: Queries) -> Iterator[Record]:
-    """Yield the records of a run: its operation and execution and, if it succeeded, its flows."""
+    """Yield the records of a run: its operation, its execution and, if it succeeded, its flows."""
     yield from _Writing(reading, run, queries).records()
 
 
@@ -213,7 +216,7 @@ class _Writing:
             "status": last.status,
             "jobId": _job(of),
             **self._of_database(),
-            # The conditions of an import of new rows differ from run to run.
+            # The conditions of an incremental import differ from run to run.
             "dbWhere": self._job.conditions,
             **named,
         }
@@ -290,8 +293,8 @@ class _Writing:
         )
 
     def _exported_parts(self, operation: Key) -> Iterator[SubOperation]:
-        """Yield the parts of an export. The configuration does not name the columns of the files, so the sources of each
-        column are unknown.
+        """Yield the sub-operations of an export. The configuration does not name the columns of the files, so the
+        sources of each column are unknown.
         """
         if not self._tables:
             return
@@ -323,7 +326,7 @@ def _exported(job: SqoopJob) -> Moved:
 
 
 def _without_sources(moved: Moved) -> Moved:
-    """Return only the written columns, for an unknown database."""
+    """Return only the written columns, because the database is unknown."""
     columns = tuple(MovedColumn(each.name, complete=False) for each in moved.columns)
     return replace(moved, tables={}, columns=columns, rows=())
 

@@ -1,4 +1,5 @@
-"""Texts of SQL without the values in them, in the quotes of databases: ``"a"`` is a name there, except in MySQL."""
+"""Remove literals from SQL texts. Quotes are read as databases do: ``"a"`` is a name, except in MySQL, where it is a
+string."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ _PIECES_OF_MYSQL: Final = re.compile(
 
 
 def steady(text: str, namespace: str) -> str:
-    """Return a text without comments and with the same value for all literals, so that it is the same in each run of
-    an import of new rows. It can be parsed as before. ``namespace`` is that of the database.
+    """Return a text without comments and with the same value for all literals, so that it is the same in each run of an
+    incremental import. It can still be parsed. ``namespace`` is that of the database.
     """
     pieces = _PIECES_OF_MYSQL if namespace.startswith(("mysql:", "mariadb:")) else _PIECES
     return " ".join(pieces.sub(_replaced, text).split())
 
 
 def kept(text: str, namespace: str) -> str:
-    """Return a text as it may be kept: without secrets and, if the estate wants that, without literals."""
+    """Return a text that may be stored: with secrets masked and, if the estate masks literals, without literals."""
     if not masks_literals():
         return redact(text)
     return without_literals(text) if _ODD_QUOTES.search(text) else redact(steady(text, namespace))

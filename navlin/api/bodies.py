@@ -1,7 +1,8 @@
 """Request bodies, read only after the caller is known, and parsed in separate threads.
 
 A body is limited in size by its endpoint (`Endpoint.most_bytes`), in time, and by the room that all bodies share; each
-user can take only a part of the room. Bodies are parsed in a few threads that answer no queries, and users take turns.
+user can take only a part of the room. Bodies are parsed in a few threads that answer no queries. Of one user's bodies,
+only one is parsed at a time.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class Bodies:
             return await to_thread.run_sync(work, limiter=self._threads)
 
     async def take_in(self, user: str, work: Callable[[], T]) -> T:
-        """Return the result of ``work``, which may take a hundred MiB, so only one such call runs at a time, for all
-        users."""
+        """Return the result of ``work``. It may take a hundred MiB of memory, so only one such call runs at a time in the
+        process."""
         async with self._turns.turn(user):
             return await to_thread.run_sync(work, limiter=self._large)
 

@@ -47,8 +47,8 @@ BOARD_REPORT = (
         LineageEdge("PREDICATE", ("shop.top_markets.country", "shop.tmp_remarks.country"), "country"),
     ),
 )
-"""``shop.tmp_remarks`` was dropped before it was ever listed, so relations that name it stay unlinked, as in a real
-estate."""
+"""``shop.tmp_remarks`` was dropped before the metastore was read, so the index never contains it and relations that
+name it stay unlinked, as in a real estate."""
 FORECAST = (
     "INSERT INTO shop.board_report SELECT country, revenue, 'forecast' FROM shop.revenue",
     "shop.board_report",

@@ -137,7 +137,8 @@ def import_annotations(
 
 @dataclass(slots=True)
 class _Merge:
-    """Result for one entity, computed again each time the entity is read."""
+    """Result of an import for one entity. It starts empty each time the entity is read, because a concurrent write
+    makes the import read it again."""
 
     written: dict[str, Any] = field(default_factory=dict)
     unchanged: int = 0

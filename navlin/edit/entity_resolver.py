@@ -1,7 +1,8 @@
 """Entities that Navigator's clients identify without ids, by names in a source.
 
 The id is computed by the rule for keys (`navlin.model.keys`), so it is the id under which the extractor of that source
-writes, or will write, the entity.
+writes, or will write, the entity. Only operations with a text are looked up, because their ids cannot be computed from
+the text alone.
 """
 
 from __future__ import annotations
@@ -114,8 +115,8 @@ class EntityResolver:
         return frozenset(each.type for each in self.sources.values()) - _PATHS
 
     def _pig(self, given: Mapping[str, Any]) -> Source:
-        """Return the source of Pig's entities, which clients usually do not name. It is not a configured source,
-        because YARN reports Pig's jobs. If the index has no such source yet, the id is derived from the cluster."""
+        """Return the source of Pig's entities. Clients usually do not name this source, and it is not configured, because
+        YARN reports Pig's jobs. If the index has no such source yet, the id is derived from the cluster."""
         if given.get("sourceId"):
             return self._source(given, {PIG})
         for known in self.sources.values():

@@ -17,7 +17,7 @@ from navlin.questions.declare.parameters import Typed
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters that select what is exported."""
+    """Parameters that select the entities to export."""
 
     query: Annotated[str, "What is exported, in Solr's syntax; everything without it.", Typed(first=True)] = (
         ""

@@ -12,7 +12,7 @@ from navlin.index.solr.solr import Solr
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Some edits of one entity, newest first, and their total number."""
+    """The newest edits of one entity, newest first; ``total`` is the number of all its edits."""
 
     entity: str
     name: str

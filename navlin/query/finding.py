@@ -40,11 +40,12 @@ def find_for_people(
     most_s: float = MOST_S,
 ) -> SearchAnswer:
     """Find the entities that a person means by ``query``. Entities with exactly this name come first. Everything else
-    is as in `navlin.query.search.search`.
+    is as in `navlin.query.search.search`. A query with invalid syntax is searched as a name only.
 
-    Entities that belong to a statement or a table (`FOLDED`) are counted separately, if there are at most
-    `MOST_COUNTED_BESIDE` results. They are results themselves only if nothing else matches, if the query requests a
-    type or an id, or if ``query`` is their name. Raises `QueryError`.
+    Sub-operations, executions and partitions (`FOLDED`) are not among the results, but are counted by type in the
+    answer's ``folded`` if there are at most `MOST_COUNTED_BESIDE` results; otherwise ``folded`` is None. They are results
+    themselves, and ``folded`` is empty, if nothing else matches, if the query requests a type or an id, or if ``query``
+    is their name. Raises `QueryError` if the syntax is invalid and no entity has that name.
     """
     check_page(limit, offset)
     read = parse_beside(None, filters)
@@ -72,10 +73,11 @@ def every_page_for_people(
     solr: Solr, query: str, filters: Sequence[str]
 ) -> tuple[str, Iterator[list[Document]]]:
     """Return the core, and an iterator of everything that `find_for_people` finds, page by page in the order of the
-    ids. If the query has no words to rank by (none, or too many), folded entities are included, because the pages
-    cannot say that some were left out. Raises `QueryError`."""
+    ids. Folded entities are included as they are there, and also if the query has no words to rank by (none, or too
+    many), because the pages cannot say that some were left out. Raises `QueryError`."""
     read = parse_beside(None, filters)
     understood = meant(solr, query, read)
+    # ``folded`` is empty if there are no folded matches, or if these are the results.
     if understood.folding is not None and (
         not (understood.ranks or understood.error)
         or find_for_people(solr, query, limit=0, filters=filters).folded == {}

@@ -109,10 +109,12 @@ class TableJudge:
         ]
         since_ms = self.question.since_ms
         readers = readers_of(self.graph, read, self.metastores, enough_ms=since_ms)
-        # The last reads are read after the readers, and for all tables, because a purge may be running.
+        # The last reads are read after the readers, and for all tables, because a purge may be moving reads from
+        # relations to last reads.
         left = last_reads(self.graph, read, self.metastores)
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):
+            # The newest relation that shows a read is enough. The times of executions are looked up only for quiet tables.
             if found.newest_ms >= since_ms:
                 reason = "an operation that reads it was recorded since"
                 yield EntityUsage(table, UsageStatus.USED, (reason,), last_read_ms=found.newest_ms)

@@ -380,7 +380,7 @@ def test_concurrent_changes_by_several_processes_are_all_kept(file: AccessFile, 
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"users": [{}], "tokens": []}', '{"users": []}'])
-def test_an_unreadable_access_file_lets_nobody_in(file: AccessFile, tmp_path: Path, content: str) -> None:
+def test_an_unreadable_access_file_refuses_all_users(file: AccessFile, tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     with pytest.raises(AccessError, match=FILE):
         file.read()

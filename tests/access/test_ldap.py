@@ -567,7 +567,7 @@ def test_guessing_is_throttled_before_the_directory_is_queried(
 
 
 @pytest.mark.services
-def test_a_silent_directory_locks_nobody_out(authentication: Authentication, ldap: LdapServer) -> None:
+def test_a_silent_directory_does_not_lock_users_out(authentication: Authentication, ldap: LdapServer) -> None:
     ldap.close()
     try:
         for _ in range(8):

@@ -424,7 +424,7 @@ def log_out_everywhere(web: Web, name: str) -> None:
         log_out_everywhere,
     ],
 )
-def test_ending_all_sessions_of_a_user_ends_nobody_elses(
+def test_ending_all_sessions_of_a_user_keeps_those_of_others(
     web: Web, somebody: str, browser: Browser, change: Callable[[Web, str], None]
 ) -> None:
     another, of_viewer = Browser(web), Browser(web)

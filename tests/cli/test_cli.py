@@ -213,7 +213,7 @@ def test_a_wrong_address_is_reported_with_its_key_and_value(
         ),
     ],
 )
-def test_a_command_without_a_required_parameter_says_what_to_type(
+def test_a_command_without_a_required_parameter_shows_its_usage(
     tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     file = tmp_path / "navlin.toml"

@@ -52,7 +52,7 @@ for (const link of document.querySelectorAll("td a.name")) {
 }
 return broken;
 """
-"""Names of which a word of less than 12 characters is on two lines."""
+"""The names that have a word of less than 12 characters broken over two lines."""
 
 
 @pytest.fixture(scope="module")

@@ -439,7 +439,7 @@ def made_of(one: Table, columns: dict[str, str]) -> StorageDescriptor:
 # -- Following the notification log ----------------------------------------------------------------------
 
 
-def test_a_quiet_plan_costs_two_calls_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
+def test_a_quiet_plan_needs_two_calls_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
     first = run(hms)
     with Wire(metastore.port) as wire:
         plan = replace(hms, uris=(wire.uri,)).plan(first.saved())

@@ -516,7 +516,7 @@ def test_a_stopped_process_loses_its_lease_and_notices_on_resuming(solr: Solr, n
             assert epoch_of(solr, name) == 2
 
 
-def test_a_stopped_process_keeps_a_lease_that_nobody_took(solr: Solr, name: str) -> None:
+def test_a_stopped_process_keeps_a_lease_that_no_other_took(solr: Solr, name: str) -> None:
     with process(solr, name) as first:
         assert first.read_line() == "held 1"
         first.popen.send_signal(signal.SIGSTOP)

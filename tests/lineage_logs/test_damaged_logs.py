@@ -337,7 +337,7 @@ def test_descriptors_of_an_abandoned_source_are_released(tmp_path: Path) -> None
 def test_nul_bytes_left_by_truncation_are_skipped_and_counted(impala: Impala, size: int) -> None:
     impala.writes("a")
     impala.run()
-    # Truncate as logrotate's copytruncate does, below a writer that continues at its old offset instead of appending.
+    # Truncate as logrotate's copytruncate does, while a writer continues at its old offset instead of appending.
     os.truncate(impala.log, 0)
     with impala.log.open("r+b") as log:
         log.seek(size)

@@ -66,7 +66,7 @@ class Started(World):
         )
 
     def started(self) -> set[tuple[str, str, str, bool]]:
-        """The (type, name of the parent, name of the child, whether unlinked) of the rule's relations."""
+        """Return the (type, name of the parent, name of the child, whether unlinked) of the rule's relations."""
         found = (each for each in self.documents(RELATIONS) if each.get("rule") == RULE)
         return {
             (each["type"], each["endpoint1Name"], each["endpoint2Name"], bool(each.get("unlinked")))

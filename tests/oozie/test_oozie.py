@@ -1,4 +1,4 @@
-"""The jobs that each round of the Oozie extractor reads: the first round, later ones, and what is remembered between."""
+"""Rounds of the Oozie extractor: the jobs that the first round and later ones read, and the state kept between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def server() -> Iterator[OozieServer]:
 
 
 def read_since(server: OozieServer, following: Following) -> list[str]:
-    """Run a round, and return the ids of the jobs about which it asked."""
+    """Run a round, and return the ids of the jobs that it requested."""
     before = len(server.asked)
     following.run()
     return sorted(
@@ -41,7 +41,7 @@ def test_the_first_round_reads_every_job_of_all_pages(server: OozieServer) -> No
     add(server, *(made.workflow(number) for number in range(25)), made.coordinator(1), made.bundle(1))
     following = Following(server, page_size=4)
     extracted = following.run()
-    assert len(extracted.executions) == 26  # with the bundle's own
+    assert len(extracted.executions) == 26  # including the bundle's own
     assert len(set(server.asked_for("info"))) == 27
     assert following.is_quiet()
 
@@ -73,7 +73,7 @@ def test_pages_that_shift_while_they_are_read_lose_no_job(server: OozieServer) -
     assert still_there <= found.executions.keys()
 
 
-def test_a_list_is_read_to_its_end_if_the_server_answers_shorter_pages(server: OozieServer) -> None:
+def test_a_list_is_read_to_its_end_if_pages_are_shorter_than_requested(server: OozieServer) -> None:
     add(server, *(made.workflow(number) for number in range(30)))
     listed = server.routes["/oozie/v2/jobs"]
     server.routes["/oozie/v2/jobs"] = lambda path, query: listed(path, {**query, "len": "7"})
@@ -110,7 +110,7 @@ def test_times_are_asked_for_in_gmt(server: OozieServer) -> None:
     assert {query["timezone"] for query in shown} == {"GMT"}
 
 
-def test_a_name_of_the_user_is_sent_where_oozie_wants_one(server: OozieServer) -> None:
+def test_a_configured_user_name_is_sent_with_each_request(server: OozieServer) -> None:
     add(server, made.workflow(1), W=made.definition("load"))
     Following(server, user="navlin").run()
     assert {query["user.name"] for _, query in server.asked} == {"navlin"}
@@ -119,7 +119,7 @@ def test_a_name_of_the_user_is_sent_where_oozie_wants_one(server: OozieServer) -
 # -- Later rounds --------------------------------------------------------------------------------------------------------
 
 
-def test_a_later_round_reads_what_changed_and_nothing_else(server: OozieServer) -> None:
+def test_a_later_round_reads_only_changes(server: OozieServer) -> None:
     add(server, *(made.workflow(number) for number in range(50)))
     following = Following(server, page_size=10)
     following.run()
@@ -129,19 +129,19 @@ def test_a_later_round_reads_what_changed_and_nothing_else(server: OozieServer) 
     assert following.is_quiet()
 
 
-def test_a_later_round_costs_by_what_changed(server: OozieServer) -> None:
+def test_a_later_round_sends_requests_only_for_changes(server: OozieServer) -> None:
     add(server, *(made.workflow(number) for number in range(300)), W=made.definition("load"))
     following = Following(server)
     following.run()
     add(server, *(changed(number, NOW_MS - number * SECOND_MS) for number in range(10)))
     before = len(server.asked)
     following.run()
-    # Two lists of workflows, one of coordinators, one of bundles, ten jobs and their definition.
+    # Two lists of workflows, one of coordinators, one of bundles, ten jobs and their definition
     assert len(server.asked) - before == 4 + 10 + 1
 
 
 @pytest.mark.services
-def test_a_round_with_ten_changes_among_twenty_thousand_workflows_costs_by_the_ten(
+def test_a_round_with_ten_changes_among_twenty_thousand_workflows_sends_requests_only_for_the_ten(
     server: OozieServer,
 ) -> None:
     names = [f"app-{number}" for number in range(50)]
@@ -162,7 +162,7 @@ def test_a_round_with_ten_changes_among_twenty_thousand_workflows_costs_by_the_t
     found = following.run()
     assert len(found.executions) == 25_000
     assert found.operations.keys() == {*names, "hourly"}
-    # Each workflow, a definition for each application of a batch, and some pages.
+    # One request for each workflow, one for a definition of each application of a batch, and some for pages.
     assert len(server.asked) < 20_000 + 400 + 100
     assert following.is_quiet()
     for number in range(0, 20_000, 2_000):
@@ -188,7 +188,7 @@ def test_running_workflows_are_read_in_each_round(server: OozieServer) -> None:
     assert following.is_quiet()
 
 
-def test_the_end_of_a_running_workflow_is_read_even_by_a_clock_that_is_late(server: OozieServer) -> None:
+def test_the_end_of_a_running_workflow_is_read_even_if_a_servers_clock_is_slow(server: OozieServer) -> None:
     add(server, made.running(1), *(changed(number, NOW_MS - MINUTE_MS) for number in range(2, 5)))
     following = Following(server)
     following.run()
@@ -197,7 +197,7 @@ def test_the_end_of_a_running_workflow_is_read_even_by_a_clock_that_is_late(serv
     assert following.run().executions == {}
 
 
-def test_a_change_by_the_late_clock_of_another_server_is_read(server: OozieServer) -> None:
+def test_a_change_by_the_slow_clock_of_another_server_is_read(server: OozieServer) -> None:
     add(server, changed(1, NOW_MS - 2 * MINUTE_MS))
     following = Following(server)
     following.run()
@@ -231,7 +231,7 @@ def test_nothing_is_covered_because_oozie_purges(server: OozieServer) -> None:
     assert following.plan().covers == ()
 
 
-def test_a_job_purged_between_the_list_and_the_answer_is_passed_over(server: OozieServer) -> None:
+def test_a_job_purged_after_it_was_listed_is_skipped(server: OozieServer) -> None:
     add(server, made.workflow(1), made.workflow(2), made.coordinator(1), made.bundle(1))
     following = Following(server)
     splits = following.plan().splits
@@ -249,7 +249,9 @@ def test_a_job_purged_between_the_list_and_the_answer_is_passed_over(server: Ooz
 
 
 @pytest.mark.parametrize("way", ["refuses the order", "ignores the order"])
-def test_an_older_server_lists_by_creation_and_shows_what_runs(server: OozieServer, way: str) -> None:
+def test_workflows_of_an_older_server_are_listed_by_creation_and_while_they_run(
+    server: OozieServer, way: str
+) -> None:
     before = {"createdTime": gmt(NOW_MS - 9 * HOUR_MS)}
     add(server, *(made.workflow(number, **before) for number in range(30)), made.running(40))
     following = Following(server, page_size=10)
@@ -352,7 +354,7 @@ def test_an_action_that_ran_again_is_read_by_its_new_workflow(server: OozieServe
     assert following.is_quiet()
 
 
-def test_a_coordinator_that_changed_is_found_behind_many_that_did_not(server: OozieServer) -> None:
+def test_a_changed_coordinator_is_found_among_many_unchanged_ones(server: OozieServer) -> None:
     add(server, *(made.coordinator(number) for number in range(30)))
     following = Following(server, page_size=5)
     add(server, made.workflow(1))
@@ -375,7 +377,7 @@ def test_coordinators_that_are_not_remembered_are_read_again(
     assert len(following.run().executions) == 6
 
 
-def test_purged_coordinators_are_forgotten_before_there_is_no_more_room(
+def test_purged_coordinators_are_forgotten_before_the_room_runs_out(
     server: OozieServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_REMEMBERED", 8)
@@ -391,7 +393,7 @@ def test_purged_coordinators_are_forgotten_before_there_is_no_more_room(
     assert following.is_quiet()
 
 
-def test_a_complete_round_does_not_ask_an_older_server_for_an_order(server: OozieServer) -> None:
+def test_a_complete_round_does_not_require_a_server_that_can_sort(server: OozieServer) -> None:
     server.sorts = False
     add(server, made.workflow(1), made.coordinator(1, *actions(2)))
     following = Following(server)
@@ -399,7 +401,7 @@ def test_a_complete_round_does_not_ask_an_older_server_for_an_order(server: Oozi
     assert len(following.run(complete=True).executions) == 3
 
 
-# -- What is remembered --------------------------------------------------------------------------------------------------
+# -- Remembered jobs -----------------------------------------------------------------------------------------------------
 
 
 def test_workflows_that_are_not_remembered_are_read_again(
@@ -412,7 +414,7 @@ def test_workflows_that_are_not_remembered_are_read_again(
     assert len(following.run().executions) == 3
 
 
-def test_open_workflows_beyond_a_users_share_are_rejected_where_the_server_cannot_sort(
+def test_open_workflows_beyond_a_users_share_are_rejected_if_the_server_cannot_sort(
     server: OozieServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_OPEN_OF_USER", 3)
@@ -432,12 +434,12 @@ def test_open_workflows_beyond_a_users_share_are_rejected_where_the_server_canno
 
 
 def broken(server: OozieServer, *numbers: int) -> None:
-    """Let the server answer about these workflows with an error."""
+    """Let the server answer requests for these workflows with an error."""
     for number in numbers:
         server.routes[f"/oozie/v2/job/{identity(number)}"] = lambda *_: (500, {}, b"NullPointerException")
 
 
-def test_a_job_that_cannot_be_read_affects_no_other_and_is_asked_for_again(server: OozieServer) -> None:
+def test_a_job_that_cannot_be_read_affects_no_other_and_is_requested_again(server: OozieServer) -> None:
     add(server, *(made.workflow(number) for number in range(1, 4)))
     broken(server, 2)
     following = Following(server)

@@ -1,6 +1,4 @@
-"""Odd and hostile answers of an Oozie: nothing fails because of them, grows without bound, or is taken for something
-else.
-"""
+"""Odd and hostile answers of an Oozie. They cause no failure, no unbounded growth and no wrong records."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def server() -> Iterator[OozieServer]:
         ({}, 0),
     ],
 )
-def test_only_times_in_gmt_are_times(printed: Any, expected: int) -> None:
+def test_only_times_in_gmt_are_read(printed: Any, expected: int) -> None:
     assert time_ms(printed) == expected
 
 
@@ -148,11 +146,11 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><workfl
         "<a>&unknown;</a>",
     ],
 )
-def test_a_text_beyond_the_bounds_is_not_xml(text: str) -> None:
+def test_a_text_beyond_the_bounds_is_not_parsed(text: str) -> None:
     assert parsed(text) is None
 
 
-def test_a_definition_of_another_kind_is_none() -> None:
+def test_a_definition_of_another_kind_is_not_accepted() -> None:
     assert to_workflow_definition('<coordinator-app name="x"/>') is None
     assert to_coordinator_definition('<workflow-app name="x"/>') is None
 
@@ -190,7 +188,7 @@ def test_an_answer_without_a_list_is_an_error(server: OozieServer) -> None:
         Following(server).plan()
 
 
-def test_check_names_the_release_and_what_is_shown(server: OozieServer) -> None:
+def test_check_names_the_release_and_whether_jobs_are_shown(server: OozieServer) -> None:
     following = Following(server)
     assert list(following.extractor.check()) == [f"{server.address} answers: Oozie 5.2.1, shows no workflow"]
     add(server, made.workflow(1))

@@ -1,6 +1,6 @@
-"""The answers of a real Oozie 5.2.1: each job, part, link and path in them, and nothing else.
+"""The answers of a real Oozie 5.2.1 become exactly its jobs, parts, links and paths.
 
-The server still lists workflows about which there is no answer. They count as purged since they were listed.
+The list has workflows that were not captured. They count as purged after they were listed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ COORDINATOR, BUNDLE = f"0000003{SUFFIX}C", f"0000002{SUFFIX}B"
 
 
 class Captured(RestServer):
-    """Serves the captured answers. ``workflows`` is the file with the list of workflows; ``infos`` maps ids to files, or
-    to answers themselves.
+    """Serves the captured answers. ``workflows`` is the file with the list of workflows. ``infos`` maps ids to files or
+    to answers.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,7 +96,7 @@ def read(following: Following) -> Extracted:
 
 def entity(read: Extracted, kind: EntityType, name: str) -> Entity:
     found = [each for each in read.records if isinstance(each, Entity) and each.key.type is kind]
-    # An operation may be written once for each batch that has a run of it.
+    # An operation may be written once for each batch with a run of the operation.
     return next(each for each in found if each.key.name == name)
 
 
@@ -134,7 +134,7 @@ def test_every_run_is_an_execution_with_its_times_and_its_status(read: Extracted
     assert read.executions[wf(4)].key.identity == identify(SOURCE.id, wf(4))
 
 
-def test_every_action_is_a_part_and_no_control_node_is(read: Extracted) -> None:
+def test_every_action_is_a_part_and_control_nodes_are_not(read: Extracted) -> None:
     found = {
         each.key.identity: (
             each.key.parent.name if each.key.parent else "",
@@ -186,7 +186,9 @@ def test_data_flows_through_the_coordinator_and_through_the_action_that_copied(r
     assert sources == {"HDFS-1"}
 
 
-def test_a_job_that_was_purged_since_it_was_listed_is_no_reject(read: Extracted, captured: Captured) -> None:
+def test_a_job_that_was_purged_after_it_was_listed_is_not_a_reject(
+    read: Extracted, captured: Captured
+) -> None:
     listed = {wf(number) for number in (0, 1, 4, 5, 6, 7, 8)}
     asked = {path.rpartition("/")[2] for path, query in captured.asked if query.get("show") == "info"}
     assert listed <= asked
@@ -206,7 +208,8 @@ def test_a_repeated_run_keeps_its_id_and_is_another_execution(
     [again] = [each for each in captured.loaded("after-rerun.json")["workflows"] if each["id"] == wf(0)]
     captured.infos[wf(0)] = {**again, "appPath": "/apps/small"}
     read = following.run()
-    # A further workflow of the coordinator's first action was listed, and is gone. So that action was read again.
+    # A further workflow of the coordinator's first action was listed, but has been purged. That action was therefore
+    # read again.
     assert read.executions.keys() == {wf(0), f"{COORDINATOR}@1"}
     execution = read.executions[wf(0)]
     assert execution.key.identity == identify(SOURCE.id, wf(0), "1")

@@ -1,4 +1,4 @@
-"""Oozie's applications, runs and parts, what they are parts of, and what they read and wrote."""
+"""Oozie's applications, runs and parts, with their parents and their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def parts(extracted: Extracted) -> dict[str, str]:
 # -- Applications and runs -----------------------------------------------------------------------------------------------
 
 
-def test_an_application_is_its_path_without_host_and_file(server: OozieServer) -> None:
+def test_an_application_is_identified_by_its_path_without_host_and_file(server: OozieServer) -> None:
     paths = ["hdfs://ns1/apps/daily", "/apps/daily/", "hdfs://other:8020/apps/daily/workflow.xml"]
     found = read(server, *(made.workflow(number, appPath=path) for number, path in enumerate(paths)))
     [operation] = found.operations.values()
@@ -91,7 +91,7 @@ def test_the_parts_of_an_unknown_definition_are_those_of_its_newest_run(server: 
     assert not [each for each in found.records if isinstance(each, Covered) and each.path.endswith("/parts")]
 
 
-def test_a_definition_names_the_parts_that_no_run_took(server: OozieServer) -> None:
+def test_a_definition_adds_the_parts_that_never_ran(server: OozieServer) -> None:
     text = (
         '<workflow-app xmlns="uri:oozie:workflow:1.0" name="daily"><start to="which"/>'
         '<decision name="which"><switch><case to="a">${x}</case><default to="b"/></switch></decision>'
@@ -164,7 +164,7 @@ def test_a_repeated_run_does_not_have_the_actions_that_it_skipped(server: OozieS
     assert execution.attributes["oozieRun"] == 1
 
 
-# -- What runs on YARN ---------------------------------------------------------------------------------------------------
+# -- Runs on YARN --------------------------------------------------------------------------------------------------------
 
 
 def test_launchers_and_children_are_found_in_every_release(server: OozieServer) -> None:
@@ -264,7 +264,7 @@ def test_a_run_whose_parent_was_purged_still_names_it(server: OozieServer) -> No
     assert found.rejects == []
 
 
-def test_a_coordinator_is_its_path_whatever_a_bundle_calls_it(server: OozieServer) -> None:
+def test_a_coordinator_is_identified_by_its_path_whatever_its_name_in_a_bundle(server: OozieServer) -> None:
     text = '<coordinator-app xmlns="uri:oozie:coordinator:0.4" name="own name"><action/></coordinator-app>'
     found = read(
         server,
@@ -281,7 +281,7 @@ def test_a_coordinator_is_its_path_whatever_a_bundle_calls_it(server: OozieServe
 
 
 def test_a_schedule_that_still_runs_does_not_age(server: OozieServer) -> None:
-    """A purge remembers its date, and no record of an earlier time is written afterwards if the record ages."""
+    """A purge stores its date. Afterwards, no ageing record of an earlier time is written."""
     found = read(
         server,
         made.coordinator(1, made.coordinator_action(1)),
@@ -305,7 +305,7 @@ def test_the_path_of_a_purged_bundle_is_in_the_coordinators_configuration(server
     assert relation.ep1.identity == identify(SOURCE.id, "BUNDLE", "/apps/bundle")
 
 
-# -- What actions read and wrote -----------------------------------------------------------------------------------------
+# -- Inputs and outputs of actions ---------------------------------------------------------------------------------------
 
 
 def flows(found: Extracted) -> set[tuple[str, str, bool]]:
@@ -320,7 +320,7 @@ def certain(*pairs: tuple[str, str]) -> set[tuple[str, str, bool]]:
     return {(*pair, False) for pair in pairs}
 
 
-def test_an_fs_action_moves(server: OozieServer) -> None:
+def test_an_fs_action_has_the_flows_of_its_moves(server: OozieServer) -> None:
     conf = (
         '<fs xmlns="uri:oozie:workflow:1.0">\r\n<name-node>hdfs://ns1</name-node><delete path="/x"/><mkdir path="/y"/>'
         '<move source="/in/a" target="/out/a"/><move source="hdfs://ns1/in/b*" target="/out/b"/></fs>'
@@ -337,13 +337,13 @@ def test_an_fs_action_moves(server: OozieServer) -> None:
 
 
 @pytest.mark.parametrize("status", ["ERROR", "RUNNING", "KILLED", "PREP"])
-def test_an_action_that_did_not_succeed_moved_nothing(server: OozieServer, status: str) -> None:
+def test_an_unsuccessful_action_has_no_flows(server: OozieServer, status: str) -> None:
     conf = '<fs><move source="/in/a" target="/out/a"/></fs>'
     found = read(server, made.workflow(1, made.action("tidy", "fs", conf=conf, status=status)))
     assert flows(found) == set()
 
 
-def test_an_action_that_succeeded_moved_in_a_run_that_failed(server: OozieServer) -> None:
+def test_a_successful_action_of_a_failed_run_has_flows(server: OozieServer) -> None:
     conf = '<fs><move source="/in/a" target="/out/a"/></fs>'
     found = read(server, made.workflow(1, made.action("tidy", "fs", conf=conf), status="KILLED"))
     assert flows(found) == certain(("/in/a", "tidy"), ("tidy", "/out/a"))
@@ -356,7 +356,7 @@ def test_an_action_that_succeeded_moved_in_a_run_that_failed(server: OozieServer
         ("mapred.input.dir", "mapred.output.dir"),
     ],
 )
-def test_a_map_reduce_action_reads_and_writes(server: OozieServer, names: tuple[str, str]) -> None:
+def test_a_map_reduce_action_has_inputs_and_outputs(server: OozieServer, names: tuple[str, str]) -> None:
     values = dict(zip(names, (r"/in/a,/in/{b,c},/in/d\,e", "/out"), strict=True))
     listed = "".join(f"<property><name>{n}</name><value>{v}</value></property>" for n, v in values.items())
     conf = (
@@ -383,7 +383,7 @@ def test_a_map_reduce_action_reads_and_writes(server: OozieServer, names: tuple[
         ([], set(), True),
     ],
 )
-def test_a_distcp_action_copies(
+def test_a_distcp_action_has_inputs_and_outputs(
     server: OozieServer, arguments: list[str], expected: set[tuple[str, str]], *, incomplete: bool
 ) -> None:
     listed = "".join(f"<arg>{each}</arg>" for each in arguments)
@@ -394,7 +394,7 @@ def test_a_distcp_action_copies(
     assert "hunter2" not in repr(found.records)
 
 
-def test_what_one_action_moved_does_not_come_from_another_ones_input(server: OozieServer) -> None:
+def test_the_output_of_one_action_does_not_come_from_another_ones_input(server: OozieServer) -> None:
     moves = [
         made.action(name, "fs", conf=f'<fs><move source="/{name}/in" target="/{name}/out"/></fs>')
         for name in "ab"
@@ -403,12 +403,12 @@ def test_what_one_action_moved_does_not_come_from_another_ones_input(server: Ooz
     assert flows(found) == certain(("/a/in", "a"), ("a", "/a/out"), ("/b/in", "b"), ("b", "/b/out"))
 
 
-# -- What coordinators read and wrote --------------------------------------------------------------------------------------
+# -- Inputs and outputs of coordinators ------------------------------------------------------------------------------------
 
 
 def coordinated(server: OozieServer, properties: str, templates: dict[str, str], **conf: str) -> Extracted:
-    """Read one run of a coordinator with these properties of its workflow. ``templates`` maps the names of inputs (or of
-    outputs, if they begin with "out") to those of datasets.
+    """Read one run of a coordinator with these properties of its workflow. ``templates`` maps the names of inputs (or
+    of outputs, if they begin with "out") to the templates of datasets.
     """
     datasets = "".join(
         f'<dataset name="d-{name}"><uri-template>{uri}</uri-template></dataset>'
@@ -468,7 +468,7 @@ def test_a_table_of_hcatalog_is_a_table_of_the_metastore(server: OozieServer) ->
 
 
 @pytest.mark.parametrize("status", ["RUNNING", "KILLED", "FAILED", "SUSPENDED"])
-def test_a_run_that_did_not_succeed_has_no_data(server: OozieServer, status: str) -> None:
+def test_an_unsuccessful_run_of_a_coordinator_has_no_flows(server: OozieServer, status: str) -> None:
     add(server, made.workflow(1, status=status))
     found = coordinated(server, BOTH, IN, input="hdfs://ns1/in/2026/11", target="hdfs://ns1/out/2026")
     assert flows(found)
@@ -477,7 +477,9 @@ def test_a_run_that_did_not_succeed_has_no_data(server: OozieServer, status: str
     assert flows(Following(server).run()) == set()
 
 
-def test_an_input_that_no_property_names_is_the_directory_before_the_first_time(server: OozieServer) -> None:
+def test_an_input_without_a_property_is_the_directory_before_the_first_expression_of_time(
+    server: OozieServer,
+) -> None:
     found = coordinated(
         server,
         prop("day", "${coord:nominalTime()}"),
@@ -498,7 +500,7 @@ def test_an_input_that_is_not_resolved_makes_the_flows_incomplete(server: OozieS
     assert flow.attributes["incomplete"] is True
 
 
-def test_a_property_with_inputs_and_outputs_is_told_apart_by_nobody(server: OozieServer) -> None:
+def test_a_property_with_both_inputs_and_outputs_has_no_flows_and_a_reason(server: OozieServer) -> None:
     both = prop("all", "${coord:dataIn('in')},${coord:dataOut('out')}")
     found = coordinated(server, both, IN, all="hdfs://ns1/in/2026/11,hdfs://ns1/out/2026")
     assert flows(found) == set()

@@ -1,5 +1,5 @@
-"""A real Oozie on a real HDFS and YARN: a bundle with a coordinator over a workflow, a workflow with actions side by side
-and a sub-workflow, one that fails and one that is run again.
+"""A real Oozie on a real HDFS and YARN runs a bundle with a coordinator of a workflow, a workflow with parallel actions
+and a sub-workflow, a workflow that fails, and one that is run again.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def oozie(tmp_path_factory: pytest.TempPathFactory, cluster: MapReduceCluster) -
 
 @dataclass
 class Indexed:
-    """The extractors of Oozie and YARN in a cluster of their own."""
+    """The extractors of Oozie and YARN in a separate cluster."""
 
     solr: Solr
     pipeline: Pipeline
@@ -201,7 +201,7 @@ class Indexed:
         return {(each["endpoint1Name"], each["endpoint2Name"]) for each in self.relations(query)}
 
     def whole(self) -> list[Mapping[str, Any]]:
-        """Everything of Oozie, without the ids that depend on the cluster's name, and without navlin's own stamps."""
+        """All of Oozie's documents, without the ids that depend on the cluster's name, and without navlin's stamps."""
         kept = (
             "type",
             "originalName",
@@ -230,7 +230,7 @@ def connected(solr_server: EmbeddedSolr) -> Iterator[Solr]:
 
 @dataclass
 class Read:
-    """What was read while the jobs ran and again afterwards, and what was read once."""
+    """The documents read while the jobs ran and again afterwards, and those read once."""
 
     twice: Indexed
     once: Indexed
@@ -278,7 +278,7 @@ def test_a_run_that_failed_twice_is_its_second_run_with_its_error(read: Read) ->
     assert "FS006" in str(run)
 
 
-def test_everything_is_below_what_started_it(read: Read) -> None:
+def test_everything_is_below_the_job_that_started_it(read: Read) -> None:
     found = {
         (each["endpoint1Name"], each["endpoint2Name"])
         for each in read.once.relations("type:PARENT_CHILD")
@@ -298,7 +298,7 @@ def test_data_flows_as_the_jobs_moved_it(read: Read) -> None:
     assert read.once.pairs("type:DATA_FLOW") == FLOWS
 
 
-def test_the_picture_of_an_output_leads_to_its_input(read: Read) -> None:
+def test_the_lineage_of_an_output_leads_to_its_input(read: Read) -> None:
     hdfs = Estate(read.once.name).serving(HDFS, read.once.hadoop.hadoop.url)
     drawn = lineage(read.once.solr, path_key(hdfs, "/data/moved/to").identity, WalkOptions())
     assert {node.name for node in drawn.nodes} == {"/data/moved/to", "/data/from"}

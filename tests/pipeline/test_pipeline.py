@@ -1,4 +1,4 @@
-"""The pipeline's only function: plan, read, reconcile, write, link and save, on a real Solr and a real Spark."""
+"""A run of the pipeline plans, reads, reconciles, writes, links and saves, on a real Solr and a real Spark."""
 
 from __future__ import annotations
 

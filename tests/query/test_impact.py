@@ -44,7 +44,7 @@ def by_name(answer: Impact) -> dict[str, str]:
     }
 
 
-def test_impact_of_a_table_is_exactly_what_is_derived_from_it(world: World) -> None:
+def test_impact_of_a_table_is_exactly_the_data_derived_from_it(world: World) -> None:
     orders, other = world.table("orders", "id", "amount"), world.table("other", "id")
     daily, report = world.table("daily", "total", "kind"), world.table("report", "total")
     world.operation(

@@ -263,7 +263,7 @@ def test_named_nodes_are_expanded_by_one_more_hop(world: World) -> None:
     assert cuts(going_on("a")) == {("x", "downstream", "depth")}
 
 
-def test_a_deleted_intermediate_table_costs_no_depth(world: World) -> None:
+def test_a_deleted_intermediate_table_does_not_count_in_the_depth(world: World) -> None:
     a, b, c = world.table("a"), world.table("b", deleted=True), world.table("c")
     world.operation("b from a", [a], [b])
     world.operation("c from b", [b], [c])

@@ -209,7 +209,7 @@ def listed(records: Sequence[Record]) -> set[str]:
 EVERYTHING = {"/a", "/b", "/c", "/a/f", "/b/g", "/b/d", "/c/h", "/c/.navigator"}
 
 
-def test_an_unanswered_directory_is_read_as_a_split_of_its_own() -> None:
+def test_an_unanswered_directory_is_read_as_a_separate_split() -> None:
     client = client_of(**{"list /b": SILENT})
     records = list(read_walk(client, HDFS_READING, ["/"]))
     assert listed(records) == EVERYTHING - {"/b/g", "/b/d"}

@@ -239,7 +239,7 @@ def test_every_door_refuses_a_value_with_the_same_sentence(
     assert list(doors.refusals(question, given)) == [(Exit.USAGE, sentence)] * 3
 
 
-def test_what_lies_between_the_old_bounds_is_the_same_on_every_door(doors: Doors, estate: World) -> None:
+def test_values_between_the_former_bounds_are_refused_by_every_door(doors: Doors, estate: World) -> None:
     for name, given in (
         ("lineage", {"entity": "doors.b", "depth": 5_000}),
         ("impact", {"entity": "doors.a", "max_nodes": 50_000}),
@@ -286,7 +286,7 @@ def test_every_door_asks_for_a_missing_parameter_with_the_same_sentence(
         ("purge", {"before": "2999-01-01"}, Exit.USAGE),
     ],
 )
-def test_every_door_refuses_what_the_index_does_not_have_with_the_same_sentence(
+def test_every_door_refuses_unknown_entities_with_the_same_sentence(
     doors: Doors, estate: World, name: str, given: Given, code: Exit
 ) -> None:
     question = QUESTIONS[name]

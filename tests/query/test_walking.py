@@ -84,7 +84,7 @@ def test_the_pause_is_never_longer_than_the_walk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["absent", "unchanged", "other"])
-def test_a_walk_that_delayed_nobody_is_followed_at_once(tmp_path: Path, file: str) -> None:
+def test_a_walk_that_delayed_no_process_is_followed_at_once(tmp_path: Path, file: str) -> None:
     pressure = tmp_path / "cpu"
     if file == "unchanged":
         pressed(pressure, 100)

@@ -195,7 +195,7 @@ ROOMS = {
     "navlin.index": ("solr", "schema", "graph", "journal", "write", "search", "people", "usage", "admin"),
     "navlin.service": ("settings", "", "maintenance", "daemon"),
 }
-"""The folders of a package, from the lowest to the highest; "" stands for the modules beside the folders."""
+"""The folders of a package, from the lowest to the highest; "" means the modules next to the folders."""
 
 
 def room_of(package: str, module: str) -> str | None:

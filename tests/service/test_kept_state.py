@@ -192,7 +192,7 @@ KEPT: Final[dict[str, Row]] = {
         "`navlin rejects`",
         ((f"{OOZIE}.plan", "OPEN"),),
         (f"{OOZIE}.plan.SavedOozieState",),
-        ("test_open_workflows_beyond_a_users_share_are_rejected_where_the_server_cannot_sort",),
+        ("test_open_workflows_beyond_a_users_share_are_rejected_if_the_server_cannot_sort",),
     ),
     "Oozie's workflows that were read": Row(
         f"{oozie.MAX_RECENT:,}, of some 60 bytes",
@@ -226,7 +226,7 @@ KEPT: Final[dict[str, Row]] = {
         "`navlin incomplete`",
         ((f"{YARN}.engine_runs", "self.key"), (f"{YARN}.plan", "key")),
         (f"{YARN}.engine_runs.KeptJob",),
-        ("test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first",),
+        ("test_kept_jobs_beyond_a_users_share_are_forgotten_oldest_first",),
     ),
     "dues: what failed": Row(
         f"one for each split that fails, with {4_000:,} bytes of its error; set aside after {planning.ASIDE_AFTER} times",
@@ -306,7 +306,7 @@ KEPT: Final[dict[str, Row]] = {
             "extractors.yarn.sqoop_job.TransferKind",
             "extractors.yarn.configuration.JobPath",
         ),
-        ("test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records",),
+        ("test_an_odd_value_is_bounded_and_becomes_records",),
     ),
     "how far an export is": Row(
         f"{NUMBER} each",

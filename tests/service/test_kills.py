@@ -174,7 +174,7 @@ def uninterrupted(
 
 @pytest.fixture
 def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninterrupted) -> Iterator[Played]:
-    """The estate of `uninterrupted` again, whose documents have been removed from the index."""
+    """The same estate as `uninterrupted`, with all documents removed from the index."""
     estate = SmallEstate(solr, spark, uninterrupted.folder, cluster=uninterrupted.cluster)
     yield Played(estate)
     wipe(estate)

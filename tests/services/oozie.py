@@ -1,4 +1,4 @@
-"""An Oozie that answers like the real one, release 5.2.1, with the contents that tests set."""
+"""A server that answers like a real Oozie 5.2.1, with the contents that tests set."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _OF_FILTERS: Final = {"status", "sortby"}
 
 
 class OozieServer(RestServer):
-    """Lists ``jobs``, newest first, and answers about each. ``jobs`` maps ids to what ``show=info`` answers, with all
-    actions; ``definitions`` maps ids to texts. ``changed_ms`` is the time of a job's last change if its answer does not
-    show it. ``sorts`` is false for an older server, which knows no order by change.
+    """Lists ``jobs``, newest first, and answers requests for each. ``jobs`` maps ids to the answer of ``show=info``
+    with all actions; ``definitions`` maps ids to texts. ``changed_ms`` is the time of a job's last change if its answer
+    does not contain it. ``sorts`` is False for an older server, which cannot sort by change.
     """
 
     def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
@@ -40,7 +40,7 @@ class OozieServer(RestServer):
         return f"{self.url}/oozie"
 
     def asked_for(self, kind: str) -> list[str]:
-        """The ids of the jobs about which ``show=KIND`` was asked."""
+        """Return the ids of the jobs requested with ``show=KIND``."""
         return [path.rpartition("/")[2] for path, query in self.asked if query.get("show") == kind]
 
     def _list(self, _: str, query: Query) -> Answer:
@@ -101,13 +101,13 @@ class OozieServer(RestServer):
 
 
 def refused(code: str, words: str) -> Answer:
-    """Oozie's answer to a request that it does not accept."""
+    """Return Oozie's answer to a request that it does not accept."""
     payload = {"errorMessage": f"{code}: {words}", "httpStatusCode": 400}
     return 400, {"oozie-error-code": code, "Content-Type": "application/json"}, json.dumps(payload).encode()
 
 
 def gmt(at_ms: int) -> str:
-    """A time as Oozie prints it."""
+    """Return a time as Oozie prints it."""
     return format_datetime(datetime.fromtimestamp(at_ms // 1_000, UTC), usegmt=True)
 
 

@@ -163,7 +163,7 @@ class RealOozie:
         return found
 
     def await_status(self, job: str, *wanted: str, timeout_s: float = 600) -> dict[str, Any]:
-        """Wait until a job has one of these statuses, and return what Oozie says about it. Raises TimeoutError."""
+        """Wait until a job has one of these statuses, and return Oozie's answer about it. Raises TimeoutError."""
         return self.await_info(job, lambda info: info["status"] in wanted, timeout_s)
 
     def await_info(

@@ -238,7 +238,7 @@ def under_a_second_name(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def exchanged_for_what_is_no_file(logs: FollowedLogs, chance: random.Random) -> None:
-    """The log is replaced for one poll."""
+    """The log is replaced by a named pipe or a directory for one poll."""
     logs.write(1)
     aside = logs.elsewhere / f"hidden-{logs.written}"
     logs.log.rename(aside)

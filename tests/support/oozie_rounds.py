@@ -31,7 +31,8 @@ def identity(number: int, kind: str = "W") -> str:
 
 
 def conf(**values: str) -> str:
-    """A configuration as Oozie prints it. In the names, __ replaces a dot. Each has a password, as users write them."""
+    """Return a configuration as Oozie prints it. In the names, __ replaces a dot. Each configuration has a password, as
+    users write them."""
     properties = {
         "db.password": "hunter2",
         **{name.replace("__", "."): value for name, value in values.items()},
@@ -45,8 +46,8 @@ def conf(**values: str) -> str:
 
 
 def workflow(number: int, *actions: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A workflow as Oozie answers about it. By default, it was created ``number`` seconds after an hour ago, and ran for
-    one second.
+    """Return a workflow in the form of Oozie's answer. By default, it was created ``number`` seconds after an hour ago,
+    and ran for one second.
     """
     created_ms = NOW_MS - HOUR_MS + number * SECOND_MS
     made = {
@@ -78,7 +79,7 @@ def running(number: int, *actions: dict[str, Any], **more: Any) -> dict[str, Any
 
 
 def action(name: str, type: str = "shell", **more: Any) -> dict[str, Any]:
-    """An action of a workflow."""
+    """Return an action of a workflow in the form of Oozie's answer."""
     return {
         "name": name,
         "type": type,
@@ -100,7 +101,7 @@ def action(name: str, type: str = "shell", **more: Any) -> dict[str, Any]:
 
 
 def coordinator(number: int, *actions: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A coordinator as Oozie answers about it, created ``number`` seconds after an hour ago."""
+    """Return a coordinator in the form of Oozie's answer, created ``number`` seconds after an hour ago."""
     made = {
         "coordJobId": identity(number, "C"),
         "coordJobName": "hourly",
@@ -161,7 +162,7 @@ def bundle(number: int, **more: Any) -> dict[str, Any]:
 
 
 def definition(*actions: str, name: str = "daily", more: str = "") -> str:
-    """The definition of a workflow with these actions, each a shell action."""
+    """Return the definition of a workflow with these actions, each a shell action."""
     shell = "".join(
         f'<action name="{each}"><shell xmlns="uri:oozie:shell-action:1.0"><exec>true</exec></shell>'
         '<ok to="end"/><error to="fail"/></action>'
@@ -207,12 +208,12 @@ class Following:
 
 
 def children(extracted: Extracted) -> set[tuple[str, str]]:
-    """The (parent, child) names of the PARENT_CHILD relations that were stated."""
+    """Return the (parent, child) names of the stated PARENT_CHILD relations."""
     return {(each.ep1.name, each.ep2.name) for each in extracted.relations(RelationType.PARENT_CHILD)}
 
 
 def physical(extracted: Extracted) -> set[tuple[str, str, Any]]:
-    """The (run, application, action) of the LOGICAL_PHYSICAL relations."""
+    """Return the (run, application, action) of the LOGICAL_PHYSICAL relations."""
     return {
         (each.ep1.name, each.ep2.name, each.attributes["oozieAction"])
         for each in extracted.relations(RelationType.LOGICAL_PHYSICAL)
@@ -220,7 +221,7 @@ def physical(extracted: Extracted) -> set[tuple[str, str, Any]]:
 
 
 def serving(*jobs: dict[str, Any], **definitions: str) -> OozieServer:
-    """A server with these jobs. ``definitions`` are those of all jobs of a kind: W, C or B."""
+    """Return a server with these jobs. ``definitions`` are those of all jobs of a kind: W, C or B."""
     server = OozieServer()
     add(server, *jobs, **definitions)
     return server

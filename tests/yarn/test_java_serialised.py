@@ -106,7 +106,7 @@ def test_the_numbers_of_objects_and_of_values_are_bounded(monkeypatch: pytest.Mo
         read(BEGIN + numbers)
 
 
-def test_an_array_that_claims_billions_of_values_costs_only_its_bytes() -> None:
+def test_an_array_that_claims_billions_of_values_takes_only_its_bytes() -> None:
     of_texts = (
         b"\x75\x72\x00\x02[L" + bytes(8) + b"\x02\x00\x00\x78\x70" + b"\xff\xff\xff\xff" + b"\x70" * 1_000
     )

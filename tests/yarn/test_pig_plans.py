@@ -119,7 +119,7 @@ def test_the_script_of_a_captured_job_is_its_text(corpora: Path) -> None:
         letters(zlib.compress(serialised("a = LOAD 'x';"))),
     ],
 )
-def test_every_encoding_of_pigs_releases_is_read(value: str) -> None:
+def test_the_encodings_of_all_releases_of_pig_are_read(value: str) -> None:
     assert script(value) == "a = LOAD 'x';"
 
 
@@ -127,7 +127,7 @@ def test_a_script_that_begins_like_compressed_data_is_read() -> None:
     assert script(base64.b64encode(b"x = LOAD 'y';").decode()) == "x = LOAD 'y';"
 
 
-def test_a_script_longer_than_10_240_characters_is_whole() -> None:
+def test_a_script_longer_than_10_240_characters_is_read_completely() -> None:
     text = "-- comment\n" * 2_000
     assert script(encoded(text)) == text
 
@@ -150,7 +150,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_other_values_are_neither_a_plan_nor_a_script(kind: str) -> None:
+def test_invalid_values_are_neither_a_plan_nor_a_script(kind: str) -> None:
     assert stores(HOSTILE[kind]) is None
     assert loads(HOSTILE[kind]) is None
     assert script(HOSTILE[kind]) == ""

@@ -1,4 +1,4 @@
-"""Navigator's purge keeps a script of Pig that stored something, and removes one without output once it is old."""
+"""Navigator's purge keeps a Pig script with stores, and removes one without output once it is old."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def world(private_solr: Solr, request: pytest.FixtureRequest) -> World:
     return world
 
 
-def test_only_scripts_without_output_and_old_executions_go(world: World) -> None:
+def test_only_scripts_without_output_and_old_executions_are_removed(world: World) -> None:
     scripts = [
         ran(1, pig_input_dirs="/in", pig_map_output_dirs="/out"),
         ran(2, pig_input_dirs="/in", pig_map_output_dirs="/tmp/temp1/tmp2"),

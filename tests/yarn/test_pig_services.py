@@ -1,6 +1,8 @@
-"""A real Pig runs scripts on a real HDFS, YARN and JobHistoryServer, and their lineage reaches a real metastore's table.
+"""A real Pig runs scripts on a real HDFS, YARN and JobHistoryServer. Their lineage leads to a table of a real
+metastore.
 
-The picture was written down before the code: a file, two scripts, a directory between them, and a table on the last one.
+The expected lineage was written down before the code: a file, two scripts, a directory between them, and a table
+located at the last directory.
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ SECRET = "hunter2-planted"
 
 
 class Site:
-    """A cluster and Pig, with the number of jobs that ran so far."""
+    """A cluster and Pig, with the number of jobs run so far."""
 
     def __init__(self, cluster: MapReduceCluster, pig: Pig) -> None:
         self.cluster, self.pig = cluster, pig
@@ -106,7 +108,7 @@ class Site:
         return found
 
     def of_script(self, name: str) -> tuple[set[str], set[str], list[Entity]]:
-        """Return what the script with this name reads and writes, and its executions."""
+        """Return the inputs and outputs of the script with this name, and its executions."""
         found = self.extracted()
         flows = found.relations(RelationType.DATA_FLOW)
         runs = [
@@ -136,7 +138,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, mapreduce_jars: Path) -> Iter
 
 @pytest.fixture(scope="module")
 def scripts(site: Site) -> None:
-    """Two scripts that ran: ``clean.pig``, and ``totals.pig``, which reads what the first wrote."""
+    """Two scripts that ran: ``clean.pig``, and ``totals.pig``, which reads the output of the first."""
     site.run("clean.pig", CLEAN)
     site.run("totals.pig", TOTALS)
 
@@ -209,7 +211,7 @@ def test_runs_of_one_script_with_dated_names_are_one_operation_and_keep_no_passw
     assert SECRET not in stored(found.records) + repr(found.records)
 
 
-def test_a_script_that_failed_keeps_the_store_that_was_finished(site: Site) -> None:
+def test_a_failed_script_keeps_its_finished_store(site: Site) -> None:
     site.run("failing.pig", FAILING, fails=True)
     reads, writes, _ = site.of_script("failing.pig")
     assert (reads, writes) == ({"/data/raw/orders.csv"}, {"/data/kept"})

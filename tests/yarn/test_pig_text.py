@@ -1,4 +1,4 @@
-"""The text of a Pig script is stored without the secrets that only Pig writes in such a form."""
+"""The text of a Pig script is stored without secrets, including those in forms that only Pig has."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MASKED = "'********'"
         ("a = LOAD 'mongodb://u:hunter2@h/d.c';", "a = LOAD 'mongodb://u:********@h/d.c';"),
     ],
 )
-def test_a_secret_is_masked(script: str, shown: str) -> None:
+def test_a_secret_of_a_script_is_masked(script: str, shown: str) -> None:
     assert without_secrets(script) == shown
 
 
@@ -58,7 +58,7 @@ def test_a_long_script_is_cut_between_statements(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "piece", ["f(", "f('", "set a '", "a", "\n", "f('a',", " ", ";set secret 'x'", "a.b("]
 )
-def test_a_text_that_begins_a_form_again_and_again_is_read_within_seconds(piece: str) -> None:
+def test_a_text_that_repeats_the_beginning_of_a_form_is_read_within_seconds(piece: str) -> None:
     begun_s = time.process_time()
     without_secrets(piece * (40_000 // len(piece)))
     assert time.process_time() - begun_s < 20

@@ -1,4 +1,4 @@
-"""An odd value in a job's configuration affects only its own property, and no password is kept."""
+"""An odd value in a job's configuration affects only its own property, and no password is stored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_TOLD_BYTES = 1 << 20
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records(name: str) -> None:
+def test_an_odd_value_is_bounded_and_becomes_records(name: str) -> None:
     sqoop = Sqoop()
     for base in (TABLE_IMPORT, EXPORT):
         for odd in ODD:
@@ -67,7 +67,7 @@ def test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records(name: str) 
 
 
 @pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
-def test_an_odd_value_of_any_property_ends_no_round(odd: Any) -> None:
+def test_an_odd_value_of_any_property_does_not_end_a_round(odd: Any) -> None:
     jobs = [{**base, name: odd} for base in (TABLE_IMPORT, EXPORT) for name in NAMES[::3]]
     found = extracted(*jobs, TABLE_IMPORT | {"mapreduce.jdbc.username": "the last one"})
     assert not found.rejects
@@ -76,7 +76,7 @@ def test_an_odd_value_of_any_property_ends_no_round(odd: Any) -> None:
     stored(found.records)
 
 
-def test_a_query_that_takes_long_costs_only_its_own_columns() -> None:
+def test_a_query_that_takes_long_loses_only_its_own_columns() -> None:
     slow = "SELECT " + "(" * 2_000 + "1" + ")" * 2_000 + " AS a FROM t WHERE $CONDITIONS"
     started_s = time.monotonic()
     found = without_yarn(extracted(QUERY_IMPORT | {"mapreduce.jdbc.input.query": slow}, QUERY_IMPORT))

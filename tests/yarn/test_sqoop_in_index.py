@@ -1,6 +1,6 @@
-"""Sqoop's records in a real index: the way from a database's table to a Hive table and back, and purge.
+"""Sqoop's records in a real index: lineage from a database's table to a Hive table and back, and purge.
 
-Navigator's purge keeps the entities of Sqoop's jobs: an operation whose output is one of them is never removed.
+Navigator's purge keeps the entities of Sqoop's jobs. An operation with such an entity as its output is never removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def records_of(*configurations: dict[str, Any]) -> list[Entity | Relation]:
     return [each for each in extracted(*configurations).records if isinstance(each, Entity | Relation)]
 
 
-def test_a_table_leads_to_the_hive_table_that_lies_in_its_directory_and_back(world: World) -> None:
+def test_a_table_leads_to_the_hive_table_in_its_directory_and_back(world: World) -> None:
     table, directory = world.table("mart.orders"), world.path("/data/orders")
     back = EXPORT | {"mapreduce.input.fileinputformat.inputdir": "hdfs://ns1/data/orders"}
     runs = [
@@ -63,7 +63,7 @@ def test_a_table_leads_to_the_hive_table_that_lies_in_its_directory_and_back(wor
     assert "shop.public.orders.id" in {node.name for node in column.nodes}
 
 
-def test_imports_and_exports_stay_while_what_has_no_output_ages(world: World) -> None:
+def test_imports_and_exports_stay_and_operations_without_output_age(world: World) -> None:
     append = TABLE_IMPORT | {"mapreduce.output.fileoutputformat.outputdir": STAGED}
     records = [
         each

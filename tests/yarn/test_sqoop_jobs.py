@@ -1,4 +1,5 @@
-"""Sqoop's jobs: each sample of a real JobHistoryServer has the ends and columns that were written down before."""
+"""Each sample of a Sqoop job from a real JobHistoryServer has the expected inputs, outputs and columns. They were
+written down before the code."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_sample_has_its_ends_and_columns(corpora: Path, name: str) -> None:
+def test_a_sample_has_its_inputs_outputs_and_columns(corpora: Path, name: str) -> None:
     found = without_yarn(extracted(captured(corpora, name)))
     [operation] = found.operations.values()
     inputs, outputs, reasons, columns = PICTURES[name]
@@ -142,7 +143,7 @@ def test_an_import_of_modified_rows_and_its_merge_are_one_run(corpora: Path) -> 
     }
 
 
-def test_yarns_own_operation_of_a_job_leaves_the_ends_to_sqoops(corpora: Path) -> None:
+def test_the_operation_of_yarn_for_a_job_has_no_inputs_and_outputs(corpora: Path) -> None:
     found = extracted(captured(corpora, "table"))
     [yarn] = [
         each

@@ -1,4 +1,4 @@
-"""Further kinds of Sqoop's jobs, options that name the target, and the names that tables of databases have."""
+"""Further kinds of Sqoop's jobs, options that name the target, and the names of databases' tables."""
 
 # ruff: noqa: E501, S608 - queries and configurations in full
 
@@ -54,13 +54,13 @@ def ends(*configurations: dict[str, Any]) -> tuple[list[str], list[str], list[st
 
 
 def by_oozie(*arguments: str) -> dict[str, Any]:
-    """Return the properties that an action of Oozie puts into the configuration of its job."""
+    """Return the properties that an action of Oozie adds to the configuration of its job."""
     listed = {f"oozie.sqoop.args.{place}": each for place, each in enumerate(arguments)}
     return {"oozie.sqoop.args.size": len(arguments), **listed}
 
 
 def serialised(**options: str) -> dict[str, Any]:
-    """Return the options that Sqoop itself puts into the configuration; underscores in their names become dots."""
+    """Return the options that Sqoop itself adds to the configuration; underscores in their names become dots."""
     named = {f"sqoop.opt.{name.replace('_', '.')}": value for name, value in options.items()}
     return {"sqoop.opt.hive.import": "false", **named}
 
@@ -121,7 +121,7 @@ CASES: dict[str, tuple[dict[str, Any], Told]] = {
     "sql-server": ({"mapreduce.jdbc.url": "jdbc:sqlserver://db;databaseName=shop", "mapreduce.jdbc.input.table.name": "[dbo].[my orders]"}, (["shop.dbo.my orders"], ["/data/orders"], [])),
     "old-package": ({MAPPER: "com.cloudera.sqoop.mapreduce.AvroImportMapper"}, (["shop.public.orders"], ["/data/orders"], [])),
 }
-"""Name → (further properties of an import of a table, (inputs, outputs, reasons)). An empty value is no property."""
+"""Name → (further properties of an import of a table, (inputs, outputs, reasons)). An empty value removes the property."""
 EXPORTS: dict[str, tuple[dict[str, Any], Told]] = {
     "plain": ({}, (["/data/totals"], ["shop.public.totals"], [])),
     "staging": ({"mapreduce.jdbc.output.table.name": '"totals_stage"'}, (["/data/totals"], ["shop.totals_stage"], [PERHAPS_STAGING])),
@@ -137,18 +137,18 @@ EXPORTS: dict[str, tuple[dict[str, Any], Told]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_import_has_its_ends_or_reasons(name: str) -> None:
+def test_an_import_has_its_inputs_and_outputs_or_reasons(name: str) -> None:
     properties, told = CASES[name]
     assert ends({key: value for key, value in (TABLE_IMPORT | properties).items() if value != ""}) == told
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_an_export_has_its_ends_or_reasons(name: str) -> None:
+def test_an_export_has_its_inputs_and_outputs_or_reasons(name: str) -> None:
     properties, told = EXPORTS[name]
     assert ends({key: value for key, value in (EXPORT | properties).items() if value != ""}) == told
 
 
-def test_a_hive_table_is_inferred_since_the_load_follows_the_job() -> None:
+def test_a_hive_table_is_inferred_because_the_load_follows_the_job() -> None:
     found = without_yarn(extracted(TABLE_IMPORT | serialised(hive_import="true", hive_table_name="orders")))
     [flow] = [each for each in found.relations(RelationType.DATA_FLOW) if each.ep2.type is EntityType.TABLE]
     assert flow.attributes["inferred"] is True
@@ -162,7 +162,7 @@ def test_a_hive_table_is_inferred_since_the_load_follows_the_job() -> None:
     assert all(each.attributes["inferred"] for each in of_columns)
 
 
-def test_columns_that_find_the_rows_to_update_decide() -> None:
+def test_the_key_columns_of_an_update_are_control_flow() -> None:
     found = without_yarn(extracted(EXPORT | {"sqoop.mapreduce.export.update.col": "id,day"}))
     assert columns_of(found) == {
         "shop.public.totals.customer": "|",
@@ -183,7 +183,7 @@ def test_a_field_of_a_file_has_the_name_of_the_avro_schema() -> None:
 # -- Queries -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_query_is_read_in_the_dialect_of_its_database() -> None:
+def test_a_query_is_parsed_in_the_dialect_of_its_database() -> None:
     found = without_yarn(extracted(QUERY_IMPORT))
     [operation] = found.operations.values()
     assert sorted(operation.attributes["inputs"]) == ["shop.crm.customers", "shop.orders"]
@@ -218,7 +218,7 @@ def test_a_query_has_its_tables_or_a_reason(url: str, query: str, inputs: list[s
         assert sorted(found[0]) == inputs
 
 
-def test_a_query_that_cannot_be_read_has_the_columns_of_the_schema_and_a_reason() -> None:
+def test_a_query_that_cannot_be_parsed_has_the_columns_of_the_schema_and_a_reason() -> None:
     found = without_yarn(
         extracted(
             QUERY_IMPORT
@@ -248,7 +248,7 @@ def test_two_imports_of_one_table_into_two_directories_are_two_operations() -> N
 
 
 @pytest.mark.parametrize("base", [TABLE_IMPORT, QUERY_IMPORT])
-def test_runs_with_other_limits_are_one_operation(base: dict[str, Any]) -> None:
+def test_runs_with_different_conditions_are_one_operation(base: dict[str, Any]) -> None:
     days = []
     for day in ("2026-11-25", "2026-11-26"):
         query = f"SELECT id FROM orders WHERE day = '{day}' AND n > {day[-2:]} AND $CONDITIONS"
@@ -263,7 +263,7 @@ def test_runs_with_other_limits_are_one_operation(base: dict[str, Any]) -> None:
     assert len(found.executions) == 2
 
 
-def test_a_merge_that_failed_leaves_the_data_nowhere(corpora: Path) -> None:
+def test_an_import_with_a_failed_merge_has_no_output(corpora: Path) -> None:
     from tests.services.rest import JobHistory, ResourceManager
     from tests.support.yarn_rounds import Following, app, job
 

@@ -1,4 +1,4 @@
-"""Each property of the samples is used, or is refused for a reason that is written down here."""
+"""Each property of the samples is used, or is refused for a reason that is given here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ USED = {
     "mapreduce.job.working.dir": ("hive", "hdfs://nn1.example:8020/user/other"),
     "fs.defaultFS": ("table", "hdfs://ns1"),
 }
-"""Property → (sample, another value, with which the job is another one)."""
+"""Property → (sample, another value that changes the job)."""
 REFUSED = {
     "mapreduce.jdbc.input.orderby": "the column by which the rows are divided among the tasks; it is not data",
     "mapreduce.jdbc.input.class": "the class of the rows is made of the table's name, or named by the command",
@@ -63,12 +63,12 @@ REFUSED = {
     "yarn.app.mapreduce.am.staging-dir": "the cluster's",
     "yarn.app.mapreduce.am.staging-dir.erasurecoding.enabled": "the cluster's",
 }
-"""Property → reason for which it changes nothing in Sqoop's operation."""
+"""Property → reason why it changes nothing in Sqoop's operation."""
 # fmt: on
 
 
 def told(properties: dict[str, Any]) -> Any:
-    """Return what is kept of a job with these properties; None if it is not Sqoop's."""
+    """Return the parsed job with these properties; None if Sqoop did not submit it."""
     page = {"conf": {"property": [{"name": name, "value": value} for name, value in properties.items()]}}
     sqoop = Sqoop()
     read = properties_of(page, sqoop.reads)
@@ -82,7 +82,7 @@ def test_every_property_of_the_samples_is_classified(corpora: Path) -> None:
 
 
 @pytest.mark.parametrize("name", USED)
-def test_a_used_property_decides_what_the_job_is(corpora: Path, name: str) -> None:
+def test_a_used_property_changes_the_job(corpora: Path, name: str) -> None:
     sample, other = USED[name]
     properties = captured(corpora, sample)
     assert name in properties

@@ -36,7 +36,7 @@ RECORD: dict[str, Any] = {
 
 
 def read(directory: Path, *records: Any) -> Extracted:
-    """Return the records of files, one for each record; a text is written as it is."""
+    """Return the records of files, one file for each argument; a text is written unchanged."""
     for number, each in enumerate(records):
         text = each if isinstance(each, bytes) else json.dumps(each).encode()
         (directory / f"sqoop-{number}.json").write_bytes(text + b"\n")
@@ -102,7 +102,7 @@ def test_files_of_a_real_sqoop_are_read(
     assert columns_of(found) == columns
 
 
-def test_the_table_of_a_query_is_hives_and_not_the_databases(tmp_path: Path) -> None:
+def test_the_store_table_of_a_query_is_not_an_input(tmp_path: Path) -> None:
     query = {
         "storeQuery": "SELECT id FROM crm.lines WHERE $CONDITIONS",
         "storeTable": "orders",
@@ -130,7 +130,7 @@ def test_two_runs_of_one_import_are_one_operation(tmp_path: Path) -> None:
     assert len({each.key.parent.identity for each in found.executions.values() if each.key.parent}) == 1
 
 
-def test_a_table_that_was_only_created_moves_no_data(tmp_path: Path) -> None:
+def test_the_creation_of_a_table_moves_no_data(tmp_path: Path) -> None:
     found = read(tmp_path, RECORD | {"operation": "createHiveTable"})
     assert not found.operations
     assert not found.rejects
@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_read_is_rejected_and_the_others_are_read(
     assert [each.reason.startswith(reason) for each in found.rejects] == [True]
 
 
-def test_an_impossible_time_is_left_out(tmp_path: Path) -> None:
+def test_an_impossible_time_of_a_publication_is_omitted(tmp_path: Path) -> None:
     found = read(tmp_path, RECORD | {"startTime": -1})
     [execution] = found.executions.values()
     assert execution.attributes["started"] is None

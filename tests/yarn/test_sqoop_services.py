@@ -1,6 +1,6 @@
 """A real Sqoop moves rows between a real database and a real HDFS. Its jobs are read from a real JobHistoryServer.
 
-The pictures were written down before the code: which table leads to which directory, and which directory to which table.
+The expected lineage was written down before the code: the directory to which each table leads, and the reverse.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ONE_TASK = ("-m", "1")
 
 
 class Site:
-    """A cluster, a database and Sqoop, with the jobs that ran so far."""
+    """A cluster, a database and Sqoop, with the jobs run so far."""
 
     def __init__(self, cluster: MapReduceCluster, database: Hsqldb, sqoop: Sqoop) -> None:
         self.cluster, self.database, self.sqoop = cluster, database, sqoop
@@ -220,7 +220,7 @@ def test_the_publisher_names_the_hive_table_whether_or_not_the_load_succeeds(sit
     flows = [each for each in found.relations(RelationType.DATA_FLOW) if each.ep2.type is EntityType.TABLE]
     assert [each.attributes["inferred"] for each in flows] == [True]
 
-    # A directory that nobody can write, and a Hive that fails: the job runs all the same.
+    # The publisher's directory cannot be written, and the Hive load fails. The job runs nevertheless.
     for each in site.sqoop.published.iterdir():
         each.unlink()
     site.sqoop.published.rmdir()

@@ -1,4 +1,4 @@
-"""The jobs of a Pig script are one execution of one operation, from what the script reads to what it stores."""
+"""The jobs of a Pig script become one execution of one operation, from the script's inputs to its stores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HCAT = "org.apache.hive.hcatalog.pig.HCat"
 
 
 class PigEstate:
-    """A JobHistoryServer and a ResourceManager with jobs of Pig. Jobs run one after the other, a second each."""
+    """A JobHistoryServer and a ResourceManager with jobs of Pig. The jobs run one after the other, one second each."""
 
     def __init__(self, resource_manager: ResourceManager, history: JobHistory) -> None:
         self.history = history
@@ -85,7 +85,7 @@ def pig(resource_manager: ResourceManager, history: JobHistory) -> Iterator[PigE
 
 
 def ends(reported: Extracted, name: str = "") -> tuple[set[str], set[str]]:
-    """Return what the script with this name reads and writes; that of the only one if no name is given."""
+    """Return the inputs and outputs of the script with this name, or of the only script if no name is given."""
     flows = reported.relations(RelationType.DATA_FLOW)
     reads = {
         named(each.ep1) for each in flows if each.ep2.type is EntityType.OPERATION and name in each.ep2.name
@@ -119,7 +119,7 @@ def why(reported: Extracted) -> list[str]:
 
 
 def kept_text(pig: PigEstate) -> str:
-    """Return all positions as text, with the jobs that they keep."""
+    """Return all positions as text, including the kept jobs."""
     values = pig.following.positions
     jobs = [KeptJob.of(value).job for key, value in values.items() if key.startswith("job ")]
     return repr((values, jobs))
@@ -144,12 +144,13 @@ def test_the_captured_script_leads_from_its_loads_to_both_stores(pig: PigEstate,
     links = {(each.ep1.identity, each.ep2.name) for each in reported.relations(RelationType.LOGICAL_PHYSICAL)}
     assert links == {(end, each) for end in (found.key.identity, run.key.identity) for each in applications}
     covered = [each for each in reported.records if isinstance(each, Covered)]
-    # Earlier versions had operations of YARN with the ends of two jobs. The third one only has temporary ends.
+    # Earlier versions had operations of YARN with the inputs and outputs of two jobs. The third one has only temporary
+    # ones.
     assert len(covered) == 3
     assert Covered(found.key.tree_path, run.as_of_ms, reported=True) in covered
 
 
-def test_the_captured_scripts_attributes_are_those_of_the_script(pig: PigEstate, corpora: Path) -> None:
+def test_the_captured_script_has_its_attributes(pig: PigEstate, corpora: Path) -> None:
     for name in SALES:
         pig.add(captured(corpora, name))
     reported = pig.run()
@@ -209,7 +210,7 @@ def test_the_captured_job_of_pig_0_17_is_a_whole_script(pig: PigEstate, corpora:
     assert why(reported) == []
 
 
-def test_yarns_own_operations_of_pigs_jobs_have_no_flows(pig: PigEstate, corpora: Path) -> None:
+def test_the_operations_of_yarn_for_pigs_jobs_have_no_flows(pig: PigEstate, corpora: Path) -> None:
     for name in SALES:
         pig.add(captured(corpora, name))
     reported = pig.run()
@@ -298,7 +299,7 @@ def test_two_runs_are_two_executions_of_one_operation_whatever_the_job_is_named(
     assert {each.key.name for each in of_pig(reported, EntityType.OPERATION_EXECUTION)} == {"run-1", "run-2"}
 
 
-def test_two_scripts_of_one_shape_are_two_operations(pig: PigEstate) -> None:
+def test_two_scripts_of_the_same_structure_are_two_operations(pig: PigEstate) -> None:
     for run, path in (("run-1", "/etl/a.pig"), ("run-2", "/etl/b.pig")):
         pig.script(
             run=run,
@@ -311,7 +312,7 @@ def test_two_scripts_of_one_shape_are_two_operations(pig: PigEstate) -> None:
     assert ends(reported, "b.pig") == ({"/in/run-2"}, {"/out/run-2"})
 
 
-def test_scripts_without_a_path_are_told_apart_by_their_text(pig: PigEstate) -> None:
+def test_scripts_without_a_path_are_distinguished_by_their_text(pig: PigEstate) -> None:
     for run, text in (("run-1", "a = LOAD 'x';"), ("run-2", "a = LOAD 'x';"), ("run-3", "a = LOAD 'y';")):
         pig.script(
             run=run,
@@ -328,7 +329,7 @@ def test_scripts_without_a_path_are_told_apart_by_their_text(pig: PigEstate) -> 
     assert of_run["run-1"] == of_run["run-2"] != of_run["run-3"]
 
 
-# -- What it reads and writes --------------------------------------------------------------------------------------------
+# -- Inputs and outputs --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -429,7 +430,7 @@ def test_hcatalogs_names_are_hive_tables(pig: PigEstate) -> None:
     assert execution(reported).attributes["outputs"] == ["mart.totals"]
 
 
-def test_a_name_that_may_be_a_table_is_left_out_if_the_plan_cannot_be_decoded(pig: PigEstate) -> None:
+def test_a_name_that_may_be_a_table_is_omitted_if_the_plan_cannot_be_decoded(pig: PigEstate) -> None:
     pig.script(
         pig_input_dirs="mart.orders,/in", pig_loads="!", pig_map_output_dirs="totals,/out", pig_map_stores="!"
     )
@@ -470,7 +471,7 @@ def test_data_outside_directories_makes_the_script_incomplete(
     assert "hunter2" not in stored(reported.records) + kept_text(pig)
 
 
-# -- Scripts that say less -----------------------------------------------------------------------------------------------
+# -- Incomplete configurations -------------------------------------------------------------------------------------------
 
 
 def test_a_script_without_information_is_incomplete_and_its_jobs_are_one_run(pig: PigEstate) -> None:
@@ -505,7 +506,7 @@ def test_jobs_without_a_script_and_a_time_are_joined_by_their_temporary_director
     assert execution(pig.run()).key.name == "@/tmp/temp750979212"
 
 
-def test_jobs_that_nothing_joins_are_runs_of_their_own(pig: PigEstate) -> None:
+def test_jobs_that_nothing_joins_are_separate_runs(pig: PigEstate) -> None:
     applications = {pig.add({"pig.logical.plan.signature": 7, "mapreduce.job.name": "x"}) for _ in range(2)}
     reported = pig.run()
     assert {each.key.name for each in of_pig(reported, EntityType.OPERATION_EXECUTION)} == applications
@@ -526,7 +527,7 @@ def test_a_job_without_a_script_id_belongs_to_the_run_of_its_workflow(pig: PigEs
 
 
 @pytest.mark.parametrize(("kind", "engine"), [("TEZ", "Tez"), ("SPARK", "Spark")])
-def test_a_script_on_another_engine_is_shown_incomplete(
+def test_a_script_on_another_engine_is_incomplete(
     pig: PigEstate, resource_manager: ResourceManager, kind: str, engine: str
 ) -> None:
     resource_manager.apps = [
@@ -597,7 +598,7 @@ def test_jobs_of_one_script_in_two_splits_are_merged_in_the_next_run(pig: PigEst
     assert pig.following.is_quiet()
 
 
-def test_a_failed_script_keeps_the_stores_of_finished_jobs_and_what_led_to_them(pig: PigEstate) -> None:
+def test_a_failed_script_keeps_the_stores_of_finished_jobs_and_their_inputs(pig: PigEstate) -> None:
     chain(pig, "a", pig_input_dirs="/in", pig_map_output_dirs="/first,/tmp/temp1/tmp1")
     chain(pig, "b", "FAILED", pig_input_dirs="/tmp/temp1/tmp1,/more", pig_map_output_dirs="/never")
     chain(pig, "c", pig_input_dirs="/elsewhere", pig_map_output_dirs="/tmp/temp1/tmp9")
@@ -617,7 +618,7 @@ def test_a_script_whose_only_job_was_killed_has_no_flow(pig: PigEstate) -> None:
     assert operation(reported).ages
 
 
-def test_a_script_that_stores_nothing_reads_and_may_be_purged_by_age(pig: PigEstate) -> None:
+def test_a_script_without_stores_has_inputs_and_may_be_purged_by_age(pig: PigEstate) -> None:
     pig.script(pig_input_dirs="/in", pig_reduce_output_dirs="hdfs://ns1/tmp/temp7/tmp8")
     reported = pig.run()
     assert ends(reported) == ({"/in"}, set())
@@ -634,7 +635,7 @@ def test_jobs_of_other_users_do_not_join_a_run(pig: PigEstate) -> None:
     assert execution(reported).attributes["outputs"] == ["/theirs"]
 
 
-def test_the_jobs_of_a_run_are_forgotten_a_week_after_its_end(
+def test_the_jobs_of_a_run_are_forgotten_a_week_after_it_ended(
     pig: PigEstate, resource_manager: ResourceManager
 ) -> None:
     pig.script("a", pig_input_dirs="/in", pig_map_output_dirs="/out")
@@ -646,7 +647,7 @@ def test_the_jobs_of_a_run_are_forgotten_a_week_after_its_end(
     assert pig.following.is_quiet()
 
 
-def test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first(
+def test_kept_jobs_beyond_a_users_share_are_forgotten_oldest_first(
     pig: PigEstate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_runs, "MAX_KEPT_BYTES_OF_USER", 5_000)
@@ -658,7 +659,7 @@ def test_kept_jobs_beyond_a_users_share_are_forgotten_and_the_oldest_first(
     kept = kept_of(pig)
     assert 0 < len(kept) < 10
     assert kept == [f"job application_1799000000000_{number:04d}" for number in range(21 - len(kept), 21)]
-    # A job that comes later does not make its script look whole.
+    # A later job does not make its script look complete.
     chain(pig, "b", run="run-1", pig_input_dirs="/more", pig_map_output_dirs="/late")
     assert why(pig.run()) == [JOBS_MISSING]
 
@@ -709,7 +710,7 @@ HOSTILE: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_value_costs_its_own_script_only(pig: PigEstate, kind: str) -> None:
+def test_a_hostile_value_affects_only_its_own_script(pig: PigEstate, kind: str) -> None:
     pig.script(
         run="other", mapreduce_workflow_name="/etl/good.pig", pig_input_dirs="/in", pig_map_output_dirs="/out"
     )

@@ -1,4 +1,4 @@
-"""Every property that the captured jobs of Pig have is used, or refused for a reason, and those used are in the records."""
+"""Every property of the captured jobs of Pig is used, or refused for a reason; the used ones appear in the records."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ WITHOUT_DATA: Final = (
     " pig.job.submitted. mapreduce.job.maps mapreduce.job.reduces mapreduce.framework. mapreduce.job.output."
     " mapreduce.job.combine. mapred.mapper. mapred.reducer. yarn.app.mapreduce.am.staging-dir.erasurecoding."
 ).split()
-"""Beginnings of the names of all other properties: settings, limits and classes, which name no data."""
+"""Prefixes of all other properties: settings, limits and classes, which do not name data."""
 
 
 def test_every_captured_property_is_used_or_refused(corpora: Path) -> None:
@@ -110,7 +110,7 @@ def test_every_captured_property_is_used_or_refused(corpora: Path) -> None:
     known = USED.keys() | RUN_ID.keys() | ELSEWHERE.keys() | REFUSED.keys()
     rest = {name for name in names - known if not name.startswith("mapreduce.workflow.adjacency.")}
     assert {name for name in rest if not name.startswith(tuple(WITHOUT_DATA))} == set()
-    # No row is without a sample.
+    # Each row has a sample.
     assert known - names == set()
     assert [each for each in WITHOUT_DATA if not any(name.startswith(each) for name in rest)] == []
 

@@ -33,8 +33,8 @@ def _answer(request: ApiRequest) -> Lines:
         raise HttpError(404, f"there is no target {given.target!r}; there are {', '.join(known)}")
     query = request.question(given).query() if given.query or given.saved else ""
     question = ExportQuestion(target, given.selection(query), _options(target, given.option))
-    # Determined before anything is read, as in the command, so that changes made meanwhile come again with the next
-    # export.
+    # The newest finished run is determined before anything is read, as in the command, so that changes made meanwhile
+    # come again with the next export.
     until = newest_run(request.solr)
     batches = CountedBatches(question.batches(request.solr))
     return Lines(

@@ -1,4 +1,4 @@
-// Names as one types, and filters that apply when they are chosen.
+// Suggests names while the user types, and applies filters as soon as they are chosen.
 const WAIT_MS = 120;
 const base = document.body.dataset.base;
 const box = document.getElementById("query");

@@ -1,4 +1,4 @@
-// Times in the reader's own zone; without a script they stand in UTC.
+// Shows times in the reader's own zone. Without scripts, they are in UTC.
 const form = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 for (const each of document.querySelectorAll("time[datetime]")) {

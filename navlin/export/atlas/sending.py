@@ -62,6 +62,7 @@ def _create(connection: ServerConnection, entities: list[dict[str, Any]]) -> Ite
     try:
         answer = _post(connection, entities)
     except Failing:
+        # The server answered this request with status 500 several times, perhaps because of one group.
         if len(groups) < 2:
             raise
         yield from in_parts(groups, partial(_create, connection), lambda group: _shown(group[0]))

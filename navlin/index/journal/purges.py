@@ -111,7 +111,7 @@ def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
 
 
 def remember_unfinished(solr: Solr, unfinished: UnfinishedPurge) -> None:
-    """Record why the daily purge did not finish. The record is kept until a daily purge finishes."""
+    """Record why the daily purge did not finish. The record is kept until a purge of the same range finishes."""
     reason = bounded(redact(unfinished.reason), _MAX_REASON_BYTES)
     solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(replace(unfinished, reason=reason)))])
     solr.commit(RUNS, soft=False)

@@ -1,1 +1,1 @@
-"""What users write, and the tags inherited from it."""
+"""User metadata, and the tags inherited from it."""

@@ -1,1 +1,1 @@
-"""What the index stores: its fields, the stored form of documents, and envelopes."""
+"""The content of the index: its fields, the stored form of documents, and envelopes."""

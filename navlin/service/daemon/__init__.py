@@ -1,1 +1,1 @@
-"""What `navlin serve` runs: the schedule and the web process."""
+"""The schedule and the web process of `navlin serve`."""

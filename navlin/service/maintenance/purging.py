@@ -69,7 +69,8 @@ class Purging:
         self._note(forget_daily)
 
     def purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
-        """Purge data older than ``before_ms`` (epoch ms). Raises `SolrError`."""
+        """Purge data older than ``before_ms`` (epoch ms). ``accepted`` is the number of candidates that a person has
+        confirmed after an earlier purge was held. Raises `SolrError`."""
         # Two purges in one process would both hold the lease, because the lease belongs to the process.
         with self._one_at_a_time, Solr(self._address) as solr:
             answer = jobs.purge(

@@ -1,8 +1,8 @@
-// Questions to navlin's own API.
+// Requests to navlin's own API.
 
 const ROOT = "/api/navlin/v1";
 
-/** An answer that is an error: a sentence, and what the server says beside it (`suggestions`, `candidates`). */
+/** An error response: its message, and the other fields of the response in `more` (`suggestions`, `candidates`). */
 export class Problem extends Error {
   constructor(status, message, more = {}) {
     super(message);
@@ -11,13 +11,13 @@ export class Problem extends Error {
   }
 }
 
-/** The JSON of an answer. Throws `Problem`, or an AbortError when `signal` says so. */
+/** Returns the JSON of a response. Throws a `Problem`, or an AbortError if `signal` aborts the request. */
 export async function ask(path, parameters, signal) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const each of [value].flat()) query.append(name, each);
   }
-  // Not by a relative address: where a password stood in the page's own, a browser refuses it.
+  // The address is absolute. If the page's own address contains a password, browsers refuse a relative one.
   const address = `${location.origin}${document.body.dataset.base ?? ""}${ROOT}${path}?${query}`;
   let response;
   try {
@@ -35,7 +35,7 @@ export async function ask(path, parameters, signal) {
 
 const MOST_COLUMNS = 1000;
 
-/** All columns of a table, in no order; none of what has no columns. */
+/** Returns all columns of a table, in no particular order; an empty list for an entity without columns. */
 export async function askColumns(id, signal) {
   const query = `type:FIELD AND firstClassParentId:"${id.replace(/["\\]/g, "\\$&")}"`;
   const { results } = await ask("/search", { query, limit: MOST_COLUMNS }, signal);
@@ -59,7 +59,7 @@ function indexOf(column) {
 
 const shown = new Map();
 
-/** Everything of one entity; asked once. */
+/** Returns all fields of one entity. Each entity is requested only once. */
 export function askShown(id) {
   if (!shown.has(id)) {
     const answer = ask("/show", { entity: id });

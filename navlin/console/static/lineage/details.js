@@ -1,4 +1,4 @@
-// What is beside the picture: everything of the node or edge that is selected, and the texts of queries.
+// The panel next to the diagram: the details of the selected node or edge, and the texts of queries.
 
 import { askShown } from "./ask.js";
 import { mayTurn } from "./graph.js";
@@ -12,7 +12,7 @@ const LISTED = 40;
 const VIA_LISTED = 5;
 const VALUE_CHARS = 500;
 
-/** Shows a node; `acts` are what its buttons do. */
+/** Shows a node. `acts` are the actions of its buttons. */
 export function showNode(panel, node, graph, view, acts) {
   const id = node.id;
   const buttons = [
@@ -65,7 +65,7 @@ export function showEdge(panel, line, graph, acts) {
   }
 }
 
-/** What a column is made by: the parts of operations that its edges pass through, or come from where they are shown. */
+/** Returns the texts of the sub-operations on the edges into a column, which compute it. */
 function expressionsOf(edges, acts) {
   const passed = edges.flatMap((edge) => edge.via).filter((hop) => hop.type === "SUB_OPERATION" && !hop.placeholder);
   const ids = [...new Set(passed.map((hop) => hop.id))].slice(0, VIA_LISTED);
@@ -87,7 +87,7 @@ function hopButton(way, words, box, acts) {
   return html("button", { ...attributes, click: () => acts.hop(box, way) }, words);
 }
 
-/** What is said when nothing is selected. */
+/** Shows a hint, because nothing is selected. */
 export function showNothing(panel) {
   panel.replaceChildren(html("p", { class: "dim" }, "Select a node or an edge to see what is known of it."));
 }
@@ -128,7 +128,7 @@ function searchFor(node, acts) {
   return html("p", {}, "No source recorded it. ", html("a", { href: address }, "Search query texts for its name"));
 }
 
-/** Adds what the index knows of an entity. With `brief` its name and its texts alone. */
+/** Adds the fields of an entity from the index. With `brief`, adds only its name and texts. */
 async function fill(place, id, acts, brief = false) {
   place.replaceChildren(html("p", { class: "dim" }, "Asking…"));
   try {

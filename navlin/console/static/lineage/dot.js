@@ -1,4 +1,4 @@
-// A picture in Graphviz's language. It has numbers alone: no name, no id, nothing that a person wrote.
+// The diagram in Graphviz's language. It contains only numbers: no names, no ids, no texts of users.
 
 import { HEAD_PX, ROW_PX } from "./picture.js";
 
@@ -6,7 +6,7 @@ const INCH_PX = 72;
 export const HIDDEN_PX = { width: 64, height: 28 };
 const MANY_BOXES = 250;
 
-/** The DOT text of a picture, and the boxes, hidden nodes and lines by the names that they have in it. */
+/** Returns the DOT text of a diagram, and a map from the names in that text to boxes, hidden nodes and lines. */
 export function dotOf(picture) {
   const named = new Map();
   const numbers = new Map();
@@ -14,7 +14,7 @@ export function dotOf(picture) {
     "digraph{rankdir=LR;nodesep=0.28;ranksep=0.8;node[shape=box,fixedsize=true,label=\"\"];edge[arrowsize=0.7];",
     picture.boxes.size > MANY_BOXES ? "nslimit=2;nslimit1=2;mclimit=0.3;" : "",
   ];
-  // By name: then what is alike stands in the same order whatever else is shown.
+  // Sort by name, so that similar boxes keep their order whatever else is shown.
   for (const box of [...picture.boxes.values()].toSorted(byName)) {
     const name = `n${numbers.size}`;
     numbers.set(box.id, name);
@@ -22,7 +22,7 @@ export function dotOf(picture) {
     text.push(`${name}[${sizeOf(box)}];`);
   }
   text.push(...clustersOf(picture, numbers));
-  // The boxes of databases then do not say what stands in which column.
+  // With newrank, the frames of databases do not affect the columns in which boxes are placed.
   if (picture.databases.length) text.push("newrank=true;");
   const nameOf = (line) => [line.from, line.to].map((end) => sortKey(picture.boxes.get(end.box)) + end.row).join("\n");
   picture.lines.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)).forEach((line, number) => {
@@ -46,7 +46,7 @@ const sortKey = ({ node }) => `${node.name}\n${node.id}`;
 const byName = (one, other) => (sortKey(one) < sortKey(other) ? -1 : 1);
 const inches = (pixels) => (pixels / INCH_PX).toFixed(3);
 
-/** Rows are cells of a table with a port each: an edge ends at its column. */
+/** Returns the size of a box. Its rows are cells of a table, each with a port, so that an edge ends at its column. */
 function sizeOf(box) {
   if (!box.rows.length) return `width=${inches(box.width)},height=${inches(box.height)}`;
   const cell = (port, height) =>
@@ -69,7 +69,7 @@ function edgeOf(line, number, picture, numbers) {
   const [from, to] = [numbers.get(line.from.box), numbers.get(line.to.box)];
   const end = (at, name, side) => `${name}${portOf(picture.boxes.get(at.box), at.row)}:${side}`;
   if (line.beside) {
-    // In one column with what it belongs to; the lines of columns keep to their side of it.
+    // Both boxes get the same rank; lines between rows stay on one side of the boxes.
     const at = (place, name) => (line.from.row || line.to.row ? end(place, name, line.there ? "e" : "w") : name);
     return `{rank=same;${from};${to}}${at(line.from, from)}->${at(line.to, to)}[id=e${number},constraint=false];`;
   }

@@ -1,4 +1,5 @@
-// The picture as SVG. Every node and edge has an id, classes for what it is, and what it stands for as data attributes.
+// The diagram as SVG. Each node and edge has an id, classes for its kind, and data attributes that identify the node
+// or the relation.
 
 import { deletedOn } from "./graph.js";
 import { calledIn, inWords, titleOf } from "./names.js";
@@ -7,12 +8,13 @@ import { HEAD_PX, ROW_PX } from "./picture.js";
 import { headOf } from "./places.js";
 import { svg } from "./svg.js";
 
-/** How long is drawn before the page may do something else. */
+/** Time spent drawing before the page may respond to other events. */
 const SLICE_MS = 30;
 const BESIDE_PX = 6;
 
-/** Draws everything into a new group, in slices. `arrive` puts it, not seen yet, where it will be, so that the browser finds
- * out slice by slice where all is. `current()` says whether anybody still wants it; null if nobody does. */
+/** Draws everything into a new group, in slices. `arrive` inserts the group, still invisible, where it will be, so
+ * that the browser computes the layout slice by slice. `current()` returns whether the result is still wanted.
+ * Returns null if it is not. */
 export async function draw(places, graph, current, arrive = () => {}) {
   const frames = svg("g", { class: "databases" });
   const lines = svg("g", { class: "edges" });
@@ -40,7 +42,8 @@ export async function draw(places, graph, current, arrive = () => {}) {
   return scene;
 }
 
-/** After what was drawn has its place; a page that nobody sees has no frames. */
+/** Resolves after the browser has laid out the current slice, or after 100 ms, because an invisible page has no
+ * frames. */
 function nextFrame() {
   return new Promise((resolve) => {
     setTimeout(resolve, 100);
@@ -74,7 +77,8 @@ function lineOf({ line, path, tip, from, middle }, graph) {
     "data-type": line.type,
     "data-source": line.from.row || line.from.box,
     "data-target": line.to.row || line.to.box,
-    // There and back are two lines, even where Graphviz has one way for both: from box to box, not from row to row.
+    // Opposite directions are two lines, even if Graphviz has one path for both. This applies to lines between boxes,
+    // not between rows.
     transform: line.beside && !line.from.row && !line.to.row ? `translate(${line.there ? BESIDE_PX : -BESIDE_PX} 0)` : null,
   };
   return svg(
@@ -88,7 +92,7 @@ function lineOf({ line, path, tip, from, middle }, graph) {
   );
 }
 
-/** A mark on a line for what is deleted and lies between, with how much that is. */
+/** Returns a mark with the number of deleted objects on a line; null if there are none. */
 function markOf(line, [x, y]) {
   const count = deletedOn(line.edge).length;
   if (!count) return null;
@@ -101,7 +105,7 @@ function markOf(line, [x, y]) {
   );
 }
 
-/** An edge in words: from, to, and what it passes through. */
+/** Returns an edge in words: its ends, and the deleted objects and placeholders that it passes through. */
 export function inOneLine(line, graph) {
   const name = (id) => titleOf(graph.nodes.get(id) ?? { id, name: id });
   const passed = line.edge.via.filter((hop) => hop.deleted || hop.placeholder);
@@ -140,7 +144,7 @@ function boxOf({ box, x, y }, graph) {
   );
 }
 
-/** Data is a rectangle, what runs has pointed ends. */
+/** Returns the outline of a box: a rectangle for data, pointed ends for operations and executions. */
 function outlineOf(type, width, height) {
   if (type === "OPERATION" || type === "OPERATION_EXECUTION") {
     return `M8 0H${width - 8}L${width} ${HEAD_PX / 2}V${height - HEAD_PX / 2}L${width - 8} ${height}H8L0 ${height - HEAD_PX / 2}V${HEAD_PX / 2}Z`;
@@ -148,7 +152,7 @@ function outlineOf(type, width, height) {
   return `M4 0H${width - 4}a4 4 0 0 1 4 4V${height - 4}a4 4 0 0 1 -4 4H4a4 4 0 0 1 -4 -4V4a4 4 0 0 1 4 -4Z`;
 }
 
-/** What is read aloud of a node. */
+/** Returns the text that screen readers read for a node. */
 export function readAloud(node, graph) {
   const flows = (edges) => (edges ?? []).filter((edge) => edge.type.endsWith("_FLOW")).length;
   const states = [
@@ -163,7 +167,8 @@ export function readAloud(node, graph) {
   return [`${inWords(node.type)}${of} ${titleOf(node)}`, ...states, counts].join(", ");
 }
 
-/** What is pressed, and beside it what is written there: the words that are read aloud are others. */
+/** Returns the button of a box, and the texts displayed on it. These are hidden from screen readers, because the
+ * button has its own label. */
 function headOfBox(box, node, graph) {
   const attributes = { class: "head", role: "button", tabindex: -1, "data-id": node.id, "aria-label": readAloud(node, graph) };
   return [

@@ -1,21 +1,22 @@
-// The answer of the server as a graph: who stands in whom, what flows where, where there is more.
+// The server's response as a graph: nodes, the boxes that contain them, edges, and the places where there is more.
 
-/** Whatever is shown inside of its parent, and opened only on wish. */
+/** Types shown inside of their parent, and only after it is opened. */
 const PARTS = new Set(["FIELD", "SUB_OPERATION"]);
 const FLOWS = new Set(["DATA_FLOW", "CONTROL_FLOW"]);
-/** Reasons for which one goes on by a diagram of its own. */
+/** Reasons for a truncation beyond which a new diagram continues. */
 const HIDING = new Set(["nodes", "fan_out", "walked"]);
 
 export const keyOf = (edge) => `${edge.type}:${edge.source}:${edge.target}`;
 
-/** The deleted objects through which an edge leads. */
+/** Returns the deleted objects that an edge passes through. */
 export const deletedOn = (edge) => edge.via.filter((hop) => hop.deleted && !/OPERATION$/.test(hop.type));
 
-/** Whether one may go on from a node in either direction: it is in the index, and the diagram is one of whole objects. */
+/** Whether one more hop from a node may be requested in either direction: the node is in the index, and the
+ * diagram does not start at a column. */
 export const mayTurn = (graph, node) => !graph.byColumns && !node.placeholder;
 
-/** A lineage answer with others of one hop: what they have more, where there is more of that (`apart`), and at which of them
- * there was nothing (`nothing`). */
+/** Merges a lineage response with others of one hop: their additional nodes and edges, the places where these are
+ * truncated (`apart`), and the nodes at which there was nothing more (`nothing`). */
 export function joined(answer, others) {
   const nodes = new Map(answer.nodes.map((node) => [node.id, node]));
   const cuts = [...answer.truncatedAt];
@@ -24,7 +25,7 @@ export function joined(answer, others) {
     const more = other.nodes.filter((node) => !nodes.has(node.id));
     const known = new Set(nodes.keys());
     for (const node of more) nodes.set(node.id, node);
-    // Of what the view has anyway it says itself where there is more.
+    // For the nodes of the first response, that response itself says where there is more.
     cuts.push(...other.truncatedAt.filter((cut) => !known.has(cut.id)).map((cut) => ({ ...cut, apart: true })));
     if (!more.length) nothing.push({ id: other.start, direction: other.direction });
   }
@@ -32,14 +33,14 @@ export function joined(answer, others) {
   return { ...answer, nodes: [...nodes.values()], edges, truncatedAt: cuts, nothing };
 }
 
-/** A lineage answer, with its nodes and edges by their ids. */
+/** A lineage response, with its nodes and edges by their ids. */
 export class Graph {
   constructor(answer, columnsAsked, columns = []) {
     this.start = answer.start;
     this.unlinked = answer.unlinked;
     this.columnsAsked = columnsAsked;
     this.nodes = new Map(answer.nodes.map((node) => [node.id, node]));
-    // Columns of opened tables that no lineage is known of are there as well, and `idle`.
+    // Columns of opened tables without known lineage are included, too, and marked `idle`.
     for (const each of columns) {
       const box = this.nodes.get(each.parent);
       if (box && !this.nodes.has(each.id)) this.nodes.set(each.id, { ...each, name: `${box.name}.${each.name}`, idle: true });
@@ -59,7 +60,8 @@ export class Graph {
     for (const [part, holder] of this.holder) push(this.parts, holder, this.nodes.get(part));
   }
 
-  /** Which node stands in which: columns in tables, executions in their operation, a partition in its table. */
+  /** Returns node → node whose box contains it: columns in tables, executions in their operation, a partition in
+   * its table. */
   #holders() {
     const holder = new Map();
     for (const node of this.nodes.values()) {
@@ -70,27 +72,28 @@ export class Graph {
       const runs = edge.type === "INSTANCE_OF" && this.nodes.get(edge.target).type === "OPERATION_EXECUTION";
       if (runs && edge.source !== edge.target && !holder.has(edge.target)) holder.set(edge.target, edge.source);
     }
-    // A box in a box is not drawn: what would stand in the inner one stands alone.
+    // Boxes are not nested: the content of an inner box becomes separate boxes.
     for (const [part, box] of [...holder]) if (holder.has(box)) holder.delete(part);
     return holder;
   }
 
-  /** The id of the box in which a node is drawn: its own, or its holder's. */
+  /** Returns the id of the box in which a node is drawn: its own, or that of its holder. */
   boxOf(id) {
     return this.holder.get(id) ?? id;
   }
 
-  /** The columns of a table, or what an operation's text does for each column of its output. */
+  /** Returns the columns of a table, or the sub-operations of an operation. */
   columnsOf(id) {
     return (this.parts.get(id) ?? []).filter((part) => PARTS.has(part.type));
   }
 
-  /** What of a box is shown whether it is opened or not: executions, a partition. */
+  /** Returns the contents of a box that are shown whether it is open or closed: executions, a partition. */
   standingIn(id) {
     return (this.parts.get(id) ?? []).filter((part) => !PARTS.has(part.type));
   }
 
-  /** The places where a hop, or a diagram that starts there, leads to more; and what else was left out. */
+  /** Returns the places where one more hop leads to more nodes (`arrows`), those where a new diagram does
+   * (`hidden`), and all other truncations (`notes`). */
   more() {
     const arrows = new Map();
     const hidden = [];
@@ -104,13 +107,14 @@ export class Graph {
     return { arrows, hidden, notes };
   }
 
-  /** How many deleted objects, not shown themselves, lie between those that are shown. */
+  /** Returns the number of deleted objects that are not shown but lie between shown ones. */
   deletedBetween() {
     const hops = [...this.edges.values()].flatMap(deletedOn);
     return new Set(hops.filter((hop) => this.byColumns || hop.type !== "FIELD").map((hop) => hop.id)).size;
   }
 
-  /** All that data and control flow reach from a node, and all from which they come: `nodes` and `edges` (keys). */
+  /** Returns all nodes that data and control flow reach from a node, and all from which they reach it, with the
+   * edges: `nodes` and `edges` (keys). */
   path(id) {
     const nodes = new Set([id]);
     const edges = new Set();
@@ -123,7 +127,8 @@ export class Graph {
           if (!seen.has(edge[far])) {
             seen.add(edge[far]);
             nodes.add(edge[far]);
-            // What an execution was run as, or where a table lies, is no way for data.
+            // Data does not flow onward through relations of an execution to its application, or of a table to its
+            // location.
             if (FLOWS.has(edge.type)) pending.push(edge[far]);
           }
         }

@@ -1,4 +1,4 @@
-// Icons of types and of sources, known by their shapes, on a grid of 16 by 16.
+// Icons of types and sources, distinguished by shape, on a grid of 16 by 16.
 
 import { svg } from "./svg.js";
 
@@ -35,18 +35,18 @@ const SOURCES = {
 };
 const OTHER_SOURCE = "M11 8a3 3 0 1 1-6 0 3 3 0 0 1 6 0z";
 
-/** The icon of a node's type; of a placeholder a question mark in a broken frame. */
+/** Returns the icon of a node's type; for a placeholder, a question mark. */
 export function typeIcon(node, x, y, size) {
   const path = node.placeholder ? PLACEHOLDER : (TYPES[node.type] ?? OTHER_TYPE);
   return icon(`icon type-icon${node.placeholder ? " placeholder-icon" : ""}`, path, x, y, size, node.type);
 }
 
-/** The icon of a source's type. */
+/** Returns the icon of a source's type. */
 export function sourceIcon(sourceType, x, y, size) {
   return icon("icon source-icon", SOURCES[sourceType] ?? OTHER_SOURCE, x, y, size, sourceType);
 }
 
-/** The types and sources that have icons of their own, for the legend. */
+/** The types and sources with icons of their own, for the legend. */
 export const TYPES_DRAWN = Object.keys(TYPES);
 export const SOURCES_DRAWN = Object.keys(SOURCES);
 

@@ -1,8 +1,9 @@
-// The picture by keyboard: one stop of the Tab key; arrows along edges and between neighbours; Enter, Space, + - 0.
+// Keyboard control of the diagram: one stop of the Tab key; arrow keys along edges and between neighbours; Enter,
+// Space, + - 0.
 
 const STEP_PX = 60;
 
-/** What an arrow key leads to from one element of the picture; null where there is nothing. */
+/** Returns the element that an arrow key leads to; null if there is none. */
 function neighbour(picture, graph, lines, from, key) {
   if (key === "ArrowLeft" || key === "ArrowRight") return alongEdge(picture, graph, lines, from, key === "ArrowRight");
   return inColumn(picture, from, key === "ArrowDown");
@@ -13,10 +14,10 @@ function alongEdge(picture, graph, lines, from, forward) {
   const near = forward ? "from" : "to";
   const far = forward ? "to" : "from";
   const leading = [...lines.values()].filter((line) => (line[near].row || line[near].box) === id && !line.loop);
-  // What lies somewhere, or was run as something, only where no data flows.
+  // Other relations, such as those to a location, are followed only if there is no flow.
   const flows = leading.filter((line) => line.type.endsWith("_FLOW"));
   const reached = (flows.length ? flows : leading).map((line) => line[far].row || line[far].box);
-  // From a hidden node back to the node behind which it is.
+  // From a hidden node, lead back to the node to which it belongs.
   if (from.dataset.hidden) reached.push(graph.boxOf(id));
   const found = reached.map((each) => elementOf(picture, each)).filter(Boolean);
   if (!found.length && from.classList.contains("row")) return elementOf(picture, from.dataset.parent);
@@ -28,7 +29,8 @@ function alongEdge(picture, graph, lines, from, forward) {
   return nearest(from, found);
 }
 
-/** The next one above or below: a row of the same box, or what stands in the same column of the picture. */
+/** Returns the next element above or below: a row of the same box, or an element in the same column of the
+ * diagram. */
 function inColumn(picture, from, down) {
   const at = from.getBoundingClientRect();
   const all = [...picture.querySelectorAll(".head, .row, .hidden-node")].filter((each) => {
@@ -49,20 +51,20 @@ function nearest(from, found) {
   return found.reduce((best, each) => (best === null || far(each) < far(best) ? each : best), null);
 }
 
-/** The element that may be focused for a node. */
+/** Returns the focusable element of a node. */
 export function elementOf(picture, id) {
   const inside = `[data-id="${CSS.escape(id)}"]`;
   return picture.querySelector(`.head${inside}, .row${inside}`);
 }
 
-/** Makes one element the picture's stop of the Tab key, and focuses it if `focus`. */
+/** Makes one element the diagram's stop of the Tab key, and focuses it if `focus`. */
 export function stopAt(picture, element, focus) {
   for (const other of picture.querySelectorAll('[tabindex="0"]')) other.setAttribute("tabindex", "-1");
   element.setAttribute("tabindex", "0");
   if (focus) element.focus({ preventScroll: true });
 }
 
-/** Listens to the keyboard. `now()` gives graph and lines; `acts` does what is wanted. */
+/** Handles key presses. `now()` returns the graph and its lines; `acts` are the actions. */
 export function listenToKeys(picture, zoom, now, acts) {
   picture.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

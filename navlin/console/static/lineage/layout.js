@@ -1,8 +1,8 @@
-// Layouts by the worker: a newer one cancels an older one, and none takes for ever.
+// Layouts by a worker. A new layout cancels the previous one, and each has a time limit.
 
 const PATIENCE_MS = 60_000;
 
-/** Thrown for a layout that a newer one cancelled. */
+/** Thrown for a layout that a later one cancelled. */
 export class Cancelled extends Error {}
 
 let worker = null;
@@ -13,7 +13,7 @@ function started() {
   worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }) => {
     if (running?.number !== data.number) return;
-    // What failed once may be in no state for a second time: the next layout has a worker of its own.
+    // After a failure, Graphviz may be in an invalid state, so the next layout gets a new worker.
     if (data.failed) stopped(new Error(`Graphviz could not lay it out: ${data.failed}`));
     else ended().resolve(JSON.parse(data.laidOut));
   };
@@ -37,12 +37,12 @@ function stopped(error) {
   if (running) ended().reject(error);
 }
 
-/** Loads Graphviz while the first question is still being answered. */
+/** Loads Graphviz while the first request is still being answered. */
 export function warmUp() {
   worker ??= started();
 }
 
-/** Where Graphviz puts everything, as its JSON has it. */
+/** Returns Graphviz's layout in its JSON format. */
 export function layOut(dot) {
   if (running) stopped(new Cancelled("a newer layout was requested"));
   worker ??= started();

@@ -1,4 +1,4 @@
-// What the signs mean.
+// The legend of the diagram.
 
 import { inWords } from "./names.js";
 import { SOURCES_DRAWN, TYPES_DRAWN, sourceIcon, typeIcon } from "./icons.js";
@@ -10,7 +10,7 @@ const LINES = [
   ["edge logical-physical", "lies at, or was run as"],
 ];
 
-/** The legend as a list. */
+/** Returns the parts of the legend, each a list with a title. */
 export function legend() {
   const types = TYPES_DRAWN.map((type) => item(typeIcon({ type }, 2, 2, 16), inWords(type)));
   const sources = SOURCES_DRAWN.map((type) => item(sourceIcon(type, 2, 2, 14), `of ${type}`));

@@ -1,19 +1,19 @@
-// Lighting the whole path of one column, or one node, through all objects; the rest is dimmed.
+// Highlights the whole path of a column or a node, and dims everything else.
 
-/** Marks what lies on the path of the node with this id. */
+/** Highlights the path of the node with this id. */
 export function lightPath(picture, lines, graph, id) {
   const { nodes, edges } = graph.path(id);
   const boxes = new Set([...nodes].map((each) => graph.boxOf(each)));
   light(picture, lines, nodes, boxes, edges);
 }
 
-/** Marks one edge and its ends. */
+/** Highlights one edge and its ends. */
 export function lightEdge(picture, lines, line) {
   const ends = new Set([line.from.row || line.from.box, line.to.row || line.to.box]);
   light(picture, lines, ends, new Set([line.from.box, line.to.box]), new Set([line.key, ...line.members]));
 }
 
-/** Everything as it was. */
+/** Ends the highlighting. */
 export function unlight(picture) {
   picture.classList.remove("dimming");
 }

@@ -1,4 +1,4 @@
-// The same as a list: a table of edges, for screen readers and for what is too much for a picture.
+// The diagram as a table of edges, for screen readers and for graphs that are too large to draw.
 
 import { breakable, counted, inWords, titleOf } from "./names.js";
 import { keyOf } from "./graph.js";
@@ -7,7 +7,7 @@ import { html } from "./svg.js";
 const LISTED = 1000;
 const KINDS = { DATA_FLOW: "data", CONTROL_FLOW: "control", LOGICAL_PHYSICAL: "lies at, run as", INSTANCE_OF: "ran as" };
 
-/** Fills the table body with the edges of a graph, and its caption; nodes without an edge follow. */
+/** Fills the table's body and caption with the edges of a graph. Nodes without an edge follow. */
 export function fillList(table, graph, acts) {
   const edges = betweenData(graph).toSorted(byNames(graph));
   const rows = edges.slice(0, LISTED).map((edge) => edgeRow(edge, graph, acts));
@@ -19,8 +19,8 @@ export function fillList(table, graph, acts) {
   table.querySelector("tbody").replaceChildren(...rows);
 }
 
-/** The edges of a graph from data to data: what flows into a part of a statement flows through it, to the column that it
- * makes. People read of statements, not of their parts. */
+/** Returns the edges of a graph, with each edge into a sub-operation joined to the edges out of it, because
+ * readers think in statements, not in sub-operations. */
 function betweenData(graph) {
   const isPart = (id) => graph.nodes.get(id).type === "SUB_OPERATION";
   const found = new Map();
@@ -40,7 +40,7 @@ function betweenData(graph) {
   return [...found.values()];
 }
 
-/** By the names of the ends: a row stays where it is whatever else is chosen to be shown. */
+/** Orders edges by the names of their ends, so that a row keeps its place whatever else is shown. */
 function byNames(graph) {
   const text = ({ edge }) => [edge.source, edge.target].map((id) => titleOf(graph.nodes.get(id))).join("\n") + edge.type;
   return (one, other) => (text(one) < text(other) ? -1 : 1);
@@ -63,7 +63,7 @@ function edgeRow({ edge, key, via }, graph, acts) {
   );
 }
 
-/** What an edge passes through, as a link to its page; a placeholder has none. */
+/** Returns a link to the page of an entity on an edge; for a placeholder, only its name. */
 export function linkOf(hop, acts) {
   if (hop.placeholder) return titleOf(hop);
   const id = (hop.type === "SUB_OPERATION" && hop.parent) || hop.id;

@@ -1,4 +1,4 @@
-// The lineage diagram: from the address to a question, its answer, a layout, a picture; and back to the address.
+// The lineage diagram: from the address to a request, its response, a layout and a drawing, and back to the address.
 
 import { Problem, ask, askColumns } from "./ask.js";
 import { showEdge, showNode, showNothing } from "./details.js";
@@ -39,7 +39,7 @@ let round = 0;
 
 // -- From a view to a picture ------------------------------------------------------------------------------------------
 
-/** Shows the view. `anchor` is the id of a node that stays where it is on the screen. */
+/** Shows the view. `anchor` is the id of a node that keeps its position on the screen. */
 async function show(anchor = "") {
   round += 1;
   const mine = round;
@@ -99,7 +99,7 @@ async function arrange(current, anchor) {
   performance.measure("navlin:picture", { start: 0 });
 }
 
-/** Puts the start's name into the title, and in place of its id where a name means it as well. */
+/** Puts the start's name into the title, and into the form in place of its id if the name identifies it, too. */
 function nameStart() {
   const node = graph.nodes.get(graph.start);
   // A placeholder has no other page.
@@ -112,7 +112,7 @@ function nameStart() {
   }
 }
 
-/** Does some work, and marks the time that it takes for the browser's profiler. */
+/** Does some work, and records its duration for the browser's profiler. */
 async function timed(name, work) {
   const start = performance.now();
   const result = await work();
@@ -129,7 +129,7 @@ function placeOf(id) {
   return id && graph && places?.boxes.find((place) => place.box.id === graph.boxOf(id));
 }
 
-/** What has the focus in the picture, so that it keeps it when all is drawn anew. */
+/** Returns the focused element of the diagram, so that it can be focused again after a new drawing. */
 function focusedThing() {
   const element = document.activeElement;
   if (!picture.contains(element) || element === picture) return null;
@@ -143,7 +143,7 @@ function restoreFocus(was) {
   if (box) stopAt(picture, box, true);
 }
 
-// -- What people do ----------------------------------------------------------------------------------------------------
+// -- Actions -----------------------------------------------------------------------------------------------------------
 
 /** Shows another view, and puts it into the address. */
 function go(next, anchor = "") {
@@ -155,7 +155,8 @@ function go(next, anchor = "") {
 const acts = {
   startAt: (id) => go(startingAt(view, id)),
   toggle: (id) => go({ ...view, toggled: flipped(view.toggled, id) }, id),
-  /** One hop further from a box: where the server said that there is more, or else against the way that led there. */
+  /** Shows one more hop from a box: where the response says that there is more, or else opposite to the direction
+   * that led there. */
   hop(box, way) {
     if (!box || !graph) return;
     const cuts = (graph.more().arrows.get(box) ?? []).filter((cut) => cut.direction === way);
@@ -166,7 +167,7 @@ const acts = {
     go({ ...view, goOn: new Set([...view.goOn, ...goOn]), also: new Set([...view.also, ...more]) }, box);
   },
   hidden: (id, direction) => go(startingAt(view, id, { direction })),
-  // Another depth or direction is another picture: it is fitted anew.
+  // A diagram with another depth or direction is fitted to the screen again.
   change: (changes) => go({ ...view, ...changes }, changes.goOn ? "" : graph?.start),
   detailsAddress: (id) => `${base}/details?${new URLSearchParams({ entity: id })}`,
   searchAddress: (query) => `${base}/search?${new URLSearchParams({ query })}`,
@@ -213,7 +214,8 @@ function showSelected() {
   else showNothing(panel);
 }
 
-/** The line of an element; of an edge that it only stands for, that edge. */
+/** Returns the line of an element. If `what` is one of several edges that the line represents, it replaces the
+ * line's edge. */
 function lineOf(element, what) {
   const line = lines.get(element.dataset.edge);
   const edge = graph.edges.get(what);
@@ -231,7 +233,7 @@ function lightAt(target) {
   else lightPath(picture, lines, graph, found.dataset.id);
 }
 
-/** The whole name of what is pointed at or has the focus. */
+/** Shows the whole name of the element under the pointer or with the focus. */
 function showWhole(target) {
   const found = target.closest?.(".head, .row");
   const node = found && graph?.nodes.get(found.dataset.id);
@@ -257,7 +259,7 @@ picture.addEventListener("pointerout", (event) => {
   unlight(picture);
   tip.hidden = true;
 });
-// At the picture itself a listener to the focus would make it a stop of the Tab key of its own.
+// A focus listener on the diagram itself would make it a further stop of the Tab key.
 const stage = picture.parentNode;
 stage.addEventListener("focusin", (event) => {
   if (!picture.contains(event.target)) return;
@@ -288,7 +290,7 @@ window.addEventListener("popstate", () => {
   const anchor = graph?.start;
   const was = view;
   view = readView(location.search);
-  // Going back over a selection alone asks nothing.
+  // Going back over a selection alone needs no request.
   if (searchOf({ ...was, selected: "" }) === searchOf({ ...view, selected: "" }) && graph) showSelected();
   else show(was.entity === view.entity ? anchor : "");
 });

@@ -1,14 +1,15 @@
-// Names as they are shown: nothing in them turns the writing around, long ones are cut in the middle.
+// Names for display: no character reverses the direction of the text, and long names are cut in the middle.
 
 const UNPRINTED = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 const KEPT = /[\n\t]/;
 
-/** A text with a sign in place of each character that is not printed: controls, marks that turn the writing around. */
+/** Returns a text with U+FFFD in place of each unprintable character, such as controls and marks of text
+ * direction. */
 export function printable(text) {
   return String(text).replace(UNPRINTED, (each) => (KEPT.test(each) ? each : "\uFFFD"));
 }
 
-/** A name on one line. */
+/** Returns a name on one line. */
 export function oneLine(text) {
   return printable(text).replace(/\s+/g, " ").trim();
 }
@@ -16,26 +17,28 @@ export function oneLine(text) {
 const PATHS = new Set(["FILE", "DIRECTORY", "S3BUCKET"]);
 const TABLES = new Set(["TABLE", "VIEW"]);
 
-/** The name of a node, or of what an edge passes through, for people: a statement's says what it writes. */
+/** Returns the name of a node, or of an entity on an edge, for display. The name of a statement says what it
+ * writes. */
 export function titleOf(node) {
   return oneLine(node.label || node.name) || node.id;
 }
 
-/** A name as children of an element, which breaks after dots, slashes and underscores rather than within a word. */
+/** Returns a name as children of an element, with line breaks allowed after dots, slashes and underscores. */
 export function breakable(name) {
   return name.split(/(?<=[./_])(?=[^./_])/).flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]));
 }
 
-/** A count and what is counted: 1 relation, 1,204 entities. */
+/** Returns a count with its noun: 1 relation, 1,204 entities. */
 export function counted(count, noun) {
   const several = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${count.toLocaleString("en")} ${count === 1 ? noun : several}`;
 }
 
-/** The form of a verb or a pronoun that goes with a count. */
+/** Returns the form of a verb or a pronoun that agrees with a count. */
 export const agreeing = (count, one, several) => (count === 1 ? one : several);
 
-/** What a node is called in a box: its own name, and where it is. `holder` is the node that it stands in. */
+/** Returns a node's own name (`own`) and the name of its place (`place`). `holder` is the node whose box contains
+ * it. */
 export function calledIn(node, holder) {
   const name = oneLine(node.name) || node.id;
   if (holder) {
@@ -54,12 +57,13 @@ export function calledIn(node, holder) {
   return { own: titleOf(node), place: "" };
 }
 
-/** The database of a table or view; empty for anything else. */
+/** Returns the database of a table or view; "" for other nodes. */
 export function databaseOf(node) {
   return TABLES.has(node.type) ? calledIn(node).place : "";
 }
 
-/** TABLE → table, OPERATION_EXECUTION → operation execution. A part of a statement is what computes a column. */
+/** Returns a type in words: TABLE → table, OPERATION_EXECUTION → operation execution. A sub-operation is a
+ * computation. */
 export function inWords(type) {
   if (type === "SUB_OPERATION") return "computation";
   if (type === "FIELD") return "column";
@@ -68,7 +72,8 @@ export function inWords(type) {
 
 let called = null;
 
-/** A field in words: tp_columnIndex → column index. The page brings the words of those that splitting would not explain. */
+/** Returns a field in words: tp_columnIndex → column index. The page provides the words for fields that splitting
+ * would not explain. */
 export function fieldWords(field) {
   called ??= JSON.parse(document.getElementById("diagram")?.dataset.words ?? "{}");
   if (called[field]) return called[field];
@@ -81,7 +86,7 @@ export function fieldWords(field) {
 const canvas = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
-/** How wide a text is in a font of CSS, in pixels. */
+/** Returns the width of a text in a CSS font, in pixels. */
 export function widthOf(text, font) {
   const key = `${font}\n${text}`;
   let width = widths.get(key);
@@ -94,7 +99,7 @@ export function widthOf(text, font) {
   return width;
 }
 
-/** The text, or its beginning and its end with … between, whichever fits into `most` pixels. */
+/** Returns the text if it fits into `most` pixels; otherwise its beginning and its end with … in between. */
 export function cutInMiddle(text, most, font) {
   if (widthOf(text, font) <= most) return text;
   const signs = [...text.slice(0, 2000)];

@@ -1,4 +1,4 @@
-// What is drawn of a graph: boxes with rows, lines between them, hidden nodes. Nothing here knows where it is on the page.
+// The parts of the diagram: boxes with rows, lines between them, and hidden nodes, all without positions.
 
 import { calledIn, cutInMiddle, databaseOf, inWords, widthOf } from "./names.js";
 import { keyOf } from "./graph.js";
@@ -7,13 +7,13 @@ export const HEAD_PX = 44;
 export const ROW_PX = 24;
 const NARROWEST_PX = 120;
 const WIDEST_TEXT_PX = 230;
-/** Left of a name its icon, right of it the `+`. */
+/** Width of the icon to the left of a name and of the `+` to its right. */
 const AROUND_NAME_PX = 66;
 const AROUND_PLACE_PX = 80;
 const AROUND_ROW_PX = 40;
 const WITH_COLUMNS = new Set(["TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY", "OPERATION"]);
 
-/** Boxes, lines and hidden nodes of a graph in a view. `fonts` are those of names, places and rows. */
+/** Returns the boxes, lines and hidden nodes of a graph in a view. `fonts` are those of names, places and rows. */
 export function pictureOf(graph, view, fonts) {
   const { arrows, hidden, notes } = graph.more();
   const boxes = new Map();
@@ -29,7 +29,7 @@ function boxOf(graph, view, node, arrows, fonts) {
   const columns = graph.columnsOf(node.id);
   const told = node.type === "OPERATION" && graph.columnsAsked;
   const openable = told || graph.byColumns ? columns.length > 0 : WITH_COLUMNS.has(node.type);
-  // In a diagram that starts at a column all are open to begin with: what is toggled is closed.
+  // In a diagram that starts at a column, all boxes are open at first, so toggling closes them.
   const open = graph.byColumns !== view.toggled.has(node.id);
   const listed = [...graph.standingIn(node.id), ...(open ? columns.toSorted(inTheirOrder) : [])];
   const empty = open && graph.columnsAsked && !columns.length;
@@ -67,15 +67,16 @@ function rowOf(part, holder, fonts) {
   return { id: part.id, node: part, text, width: widthOf(text, fonts.row) + AROUND_ROW_PX };
 }
 
-/** As in the table; those of which that is not known after these, by name. */
+/** Orders columns as in the table. Columns with unknown positions come last, by name. */
 function inTheirOrder(one, other) {
   const places = [one, other].map((node) => node.columnIndex ?? Infinity);
   if (places[0] !== places[1]) return places[0] - places[1];
   return one.name < other.name ? -1 : 1;
 }
 
-/** A line for each pair of ends that are drawn; `members` are the edges that it stands for. An edge between columns goes
- * from the row, or from the whole box where that is closed, and then the line between the boxes says nothing more. */
+/** Returns a line for each pair of drawn ends. `members` are the edges that it represents. The edge of a column
+ * ends at its row, or at the whole box if that is closed. A line between two boxes is omitted if there are lines
+ * between their rows. */
 function linesOf(graph, boxes) {
   const rows = new Map();
   for (const box of boxes.values()) for (const row of box.rows) if (row.id) rows.set(row.id, box.id);
@@ -87,7 +88,7 @@ function linesOf(graph, boxes) {
     if (edge.type === "INSTANCE_OF" && from.box === to.box) continue;
     const isPart = graph.holder.has(edge.source) || graph.holder.has(edge.target);
     const drawn = Boolean(from.row || to.row);
-    // Between two closed boxes their own edge is drawn, and stands for the columns' too.
+    // The line between two closed boxes represents the edges of their columns, too.
     const key = `${edge.type}:${from.row || from.box}:${to.row || to.box}`;
     const line = lines.get(key) ?? { key, type: edge.type, from, to, members: [], fine: drawn };
     line.members.push(keyOf(edge));
@@ -98,7 +99,8 @@ function linesOf(graph, boxes) {
   return [...lines.values()].filter((line) => line.fine || !finer.has(line.key));
 }
 
-/** What is both input and output of something, drawn beside it: lines there on one side, and back on the other. */
+/** Marks the lines between two boxes that are inputs of each other. The boxes are drawn next to each other, with
+ * the lines of each direction on one side. */
 function markParallel(lines, boxes) {
   const order = new Map([...boxes.keys()].map((id, number) => [id, number]));
   const ways = new Set(lines.map((line) => `${line.from.box}:${line.to.box}`));

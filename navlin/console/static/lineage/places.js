@@ -1,10 +1,11 @@
-// Graphviz's JSON as places in pixels: x to the right, y downward.
+// Converts Graphviz's JSON to positions in pixels: x to the right, y downward.
 
 import { HEAD_PX, ROW_PX } from "./picture.js";
 
 const INCH_PX = 72;
 
-/** Where everything is: `width` and `height` of the whole, boxes, hidden nodes, the frames of databases, the ways of lines. */
+/** Returns all positions: `width` and `height` of the whole, boxes, hidden nodes, frames of databases, and paths
+ * of lines. */
 export function placesOf(laidOut, named, databases) {
   const [, , width, height] = numbers(laidOut.bb);
   const flip = (y) => height - y;
@@ -34,7 +35,7 @@ export function placesOf(laidOut, named, databases) {
   for (const [name, line] of named) {
     if (!name.startsWith("e") || placed.has(line)) continue;
     const [from, to] = [byId.get(line.from.box), byId.get(line.to.box)];
-    // Graphviz finds no way for a few edges, and then leaves them out. Across other boxes is better than not at all.
+    // Graphviz finds no path for a few edges, and omits them. A line across other boxes is better than none.
     places.lines.push({ line, ...(line.loop ? loopAt(from) : acrossFrom(from, line.from.row, to, line.to.row)) });
   }
   return places;
@@ -43,9 +44,10 @@ export function placesOf(laidOut, named, databases) {
 const numbers = (text) => text.split(",").map(Number);
 const round = (number) => Math.round(number * 10) / 10;
 
-/** Graphviz writes ``e,x,y`` for the tip of the arrow, and then the points of a spline; of an edge inside of a column it may
- * write them from the other end, with ``s,x,y``. Where there is too little room for an arrow, there are only points. Then it
- * stands at the end, which is at the left side of a box. */
+/** Returns the path of an edge and the tip of its arrow. Graphviz writes ``e,x,y`` for the tip, and then the
+ * points of a spline. For an edge within a column, it may write them from the other end, with ``s,x,y``. If there
+ * is too little room for an arrow, there are only points. The tip is then the last point, at the left side of a
+ * box. */
 function wayOf(pos, flip, pointed) {
   let tip = null;
   let turned = null;
@@ -65,14 +67,14 @@ function wayOf(pos, flip, pointed) {
   return pointed ? { path, middle, tip: [x, y], from: [x - 8, y] } : { path, middle, tip: null, from: null };
 }
 
-/** The middle of the middle piece of a spline: a start, and three points for each piece. */
+/** Returns the middle of the middle piece of a spline, which has a start, and three points for each piece. */
 function middleOf(points) {
   const first = 3 * Math.floor((points.length - 1) / 6);
   const [a, b, c, d] = points.slice(first, first + 4);
   return d ? [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8) : points[0];
 }
 
-/** What flows into itself: a way from its right side over it to its left. */
+/** Returns the path of a box that flows into itself: from its right side, over the box, to its left. */
 function loopAt({ x, y, width }) {
   const [right, top] = [x + width, y - 18];
   const path = `M${right - 14} ${y}C${right + 4} ${top} ${right - 66} ${top} ${right - 51} ${y - 7}`;
@@ -90,7 +92,7 @@ function heightAt({ box, y }, row) {
   return y + (number < 0 ? Math.min(box.height, HEAD_PX) / 2 : HEAD_PX + ROW_PX * (number + 0.5));
 }
 
-/** The three corners of an arrow's head. */
+/** Returns the path of an arrow's head, a triangle. */
 export function headOf({ tip, from }) {
   const [dx, dy] = [tip[0] - from[0], tip[1] - from[1]];
   const length = Math.hypot(dx, dy) || 1;

@@ -1,4 +1,4 @@
-// The picture as a file, SVG or PNG, that needs nothing else: fonts, colours and sizes are in it.
+// The diagram as an SVG or PNG file that contains all its fonts, colours and sizes.
 
 const SHAPES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap"];
 const TEXTS = ["font-family", "font-size", "font-weight", "text-decoration"];
@@ -6,7 +6,7 @@ const DEFAULTS = new Set(["none", "1", "butt", "normal"]);
 const MARGIN_PX = 20;
 const MOST_PNG_PX = 12_000;
 
-/** The scene as the text of an SVG document; what is dimmed now is dimmed in it. */
+/** Returns the scene as the text of an SVG document. Elements that are dimmed now are dimmed in it. */
 export function asSvg(picture, size) {
   const scene = picture.querySelector(".scene");
   const copy = scene.cloneNode(true);
@@ -25,11 +25,11 @@ export function asSvg(picture, size) {
   for (const [name, value] of Object.entries({ x: -MARGIN_PX, y: -MARGIN_PX, width, height })) ground.setAttribute(name, value);
   ground.setAttribute("fill", getComputedStyle(picture).backgroundColor);
   root.append(ground, copy);
-  // The serializer escapes what names have of markup.
+  // The serializer escapes markup in names.
   return { text: new XMLSerializer().serializeToString(root), width, height };
 }
 
-/** What a style sheet says of each element, as attributes of its copy. */
+/** Copies the computed style of each element to attributes of its copy. */
 function style(from, to) {
   const computed = getComputedStyle(from);
   const shape = from.tagName !== "g" && from.tagName !== "title";
@@ -41,7 +41,7 @@ function style(from, to) {
   for (let number = 0; number < from.children.length; number++) style(from.children[number], to.children[number]);
 }
 
-/** The picture as a PNG, twice as fine as it is seen; as a Blob. */
+/** Returns the diagram as a PNG in a Blob, with twice the resolution of the screen unless that is too large. */
 export async function asPng(picture, size) {
   const { text, width, height } = asSvg(picture, size);
   const scale = Math.min(2, MOST_PNG_PX / width, MOST_PNG_PX / height);
@@ -59,7 +59,7 @@ export async function asPng(picture, size) {
   }
 }
 
-/** Gives a Blob to the reader as a file. */
+/** Downloads a Blob as a file. */
 export function download(blob, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);

@@ -1,4 +1,4 @@
-// What the page says of itself: that it is at work, what went wrong, what the picture leaves out.
+// Messages of the page: its progress, errors, and omissions from the diagram.
 
 import { agreeing, counted, oneLine, printable, titleOf } from "./names.js";
 import { html } from "./svg.js";
@@ -11,7 +11,7 @@ const STATES = {
   ready: "",
 };
 
-/** `data-state` of the page, and the same in words. The old picture stays until there is a new one. */
+/** Sets `data-state` of the page, and shows the state in words. The old diagram stays until there is a new one. */
 export function showState(page, state) {
   page.dataset.state = state;
   page.setAttribute("aria-busy", String(["asking", "arranging", "drawing"].includes(state)));
@@ -19,7 +19,7 @@ export function showState(page, state) {
   page.querySelector("#problem").hidden = true;
 }
 
-/** What went wrong, what may have been meant, and a button to try it again. */
+/** Shows an error, the entities that may have been meant, and a button to try again. */
 export function showProblem(page, problem, { again, startAt }) {
   page.dataset.state = "failed";
   page.setAttribute("aria-busy", "false");
@@ -39,13 +39,13 @@ export function showProblem(page, problem, { again, startAt }) {
   place.hidden = false;
 }
 
-/** The page to log in by, which then comes back to this view. */
+/** Returns the address of the log-in page, which leads back to this view. */
 function logIn() {
   const next = location.pathname + location.search;
   return `${document.body.dataset.base}/login?${new URLSearchParams({ next })}`;
 }
 
-/** How much is shown, and what is not. */
+/** Shows the number of objects and lines, and notes on omissions. */
 export function showSummary(page, graph, shown, acts) {
   const parts = [counted(shown.boxes.size, "object"), counted(shown.lines.length, "line")];
   if (shown.hidden.length) parts.push(`hidden at ${counted(shown.hidden.length, "place")}`);
@@ -81,7 +81,7 @@ const WORDS = {
   fan_out: "it has more relations than are followed.",
 };
 
-/** One line for all places of a reason. */
+/** Returns one note for all truncations with the same reason. */
 function noteOf([cut, ...others], acts) {
   const more = others.length ? ` and ${counted(others.length, "more place")}` : "";
   const words = `${oneLine(cut.name)}${more}: ${WORDS[cut.reason] ?? cut.reason}`;

@@ -1,13 +1,14 @@
-// Elements of SVG. Names become text nodes and attributes, never markup.
+// Creates elements of SVG and HTML. Names become text nodes and attributes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element with attributes; those that are null, undefined or false are left out. Children are elements or texts. */
+/** Returns an SVG element. Attributes that are null, undefined or false are omitted. Children are elements or
+ * texts. */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** The same of HTML. A function as an attribute listens to the event of that name. */
+/** Returns an HTML element. A function as an attribute listens to the event of that name. */
 export function html(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }

@@ -1,4 +1,5 @@
-// The form above the picture: without a script it asks the server for a list, with one each change is shown at once.
+// The form above the diagram. Without scripts, it requests a list from the server; with scripts, each change takes
+// effect at once.
 
 import { ASKED, DRAWN } from "./view.js";
 
@@ -18,7 +19,7 @@ export function showSwitches(form, view) {
   for (const name of [...ASKED, ...DRAWN]) form.elements[name].checked = view[name];
 }
 
-/** What the form says that a view may change. */
+/** Returns the changes to the view that the form requests. */
 export function readSwitches(form, view) {
   const changes = { direction: form.elements.direction.value };
   const depth = form.elements.depth.value;

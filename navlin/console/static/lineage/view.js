@@ -1,12 +1,13 @@
-// The view: what is asked for, what is opened and what is selected. The address has all of it, so that it can be sent.
+// The view: the request, the opened boxes and the selection. The address contains all of it, so that it can be
+// shared.
 
-/** Switches that the server answers by. */
+/** Switches that change the request. */
 export const ASKED = ["operations", "deleted", "control_flow", "unlinked", "all_executions"];
-/** Switches of the picture alone. */
+/** Switches that change only the drawing. */
 export const DRAWN = ["databases"];
 const DIRECTIONS = ["both", "upstream", "downstream"];
 
-/** The view that an address's query string describes; what it does not say has its default. */
+/** Returns the view that an address's query string describes; missing values have their defaults. */
 export function readView(search) {
   const given = new URLSearchParams(search);
   const direction = given.get("direction") ?? "both";
@@ -29,7 +30,7 @@ function depthOf(text) {
   return hops >= 1 && hops <= 1000 ? hops : 1;
 }
 
-/** The query string of a view: nothing that has its default. */
+/** Returns the query string of a view, without values equal to their defaults. */
 export function searchOf(view) {
   const query = new URLSearchParams({ entity: view.entity });
   if (view.direction !== "both") query.set("direction", view.direction);
@@ -42,7 +43,7 @@ export function searchOf(view) {
   return `?${query}`;
 }
 
-/** The parameters of the question to the server. */
+/** Returns the parameters of the request to the server. */
 export function questionOf(view) {
   const asked = { entity: view.entity, direction: view.direction };
   if (view.depth) asked.depth = view.depth;
@@ -52,7 +53,8 @@ export function questionOf(view) {
   return asked;
 }
 
-/** Questions for a hop from nodes against the way by which the view came to them: `also` has way and id of each. */
+/** Returns requests for one hop from nodes, opposite to the direction that led to them. `also` has the direction
+ * and id of each. */
 export function questionsAlso(view) {
   return [...view.also].map((each) => {
     const [way, ...id] = each.split(":");
@@ -62,7 +64,7 @@ export function questionsAlso(view) {
   });
 }
 
-/** The same view, begun at another entity: nothing is opened or selected in it. */
+/** Returns the same view with another start, and with nothing opened or selected. */
 export function startingAt(view, entity, changes = {}) {
   return { ...view, entity, toggled: new Set(), goOn: new Set(), also: new Set(), selected: "", ...changes };
 }

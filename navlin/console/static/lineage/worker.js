@@ -1,4 +1,4 @@
-// Graphviz, away from the page: nothing that it does makes the page wait.
+// Runs Graphviz in a worker, so that it does not block the page.
 
 import { Graphviz } from "../../third_party/wasm-graphviz/index.js";
 

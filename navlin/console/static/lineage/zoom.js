@@ -1,5 +1,6 @@
-// Moving about: the wheel, dragging, two fingers. d3-zoom does the same with nine packages that find each other by names
-// that a browser resolves only with an import map in the page, which the page's policy forbids.
+// Panning and zooming with the wheel, by dragging, and with two fingers. d3-zoom does the same with nine packages
+// that import each other by names. Browsers resolve these only with an import map in the page, which the page's
+// policy forbids.
 
 const LEAST = 0.05;
 const MOST = 3;
@@ -23,11 +24,11 @@ export class Zoom {
     for (const name of ["pointerup", "pointercancel"]) {
       picture.addEventListener(name, (event) => this.fingers.delete(event.pointerId));
     }
-    // What ends a drag over a node is no click on it.
+    // The end of a drag over a node is not a click on it.
     picture.addEventListener("click", (event) => this.moved && event.stopPropagation(), { capture: true });
   }
 
-  /** A new scene of so many pixels in place of the old one. */
+  /** Replaces the scene by a new one with this size in pixels. */
   show(scene, size) {
     this.scene?.remove();
     this.scene = scene;
@@ -37,7 +38,7 @@ export class Zoom {
     this.#apply();
   }
 
-  /** The whole scene, above the buttons. */
+  /** Shows the whole scene, above the buttons. */
   fit() {
     const { width, height: every } = this.picture.getBoundingClientRect();
     const height = every - this.tools.getBoundingClientRect().height;
@@ -46,7 +47,7 @@ export class Zoom {
     this.#to({ x: (width - this.size.width * k) / 2, y: (height - this.size.height * k) / 2, k });
   }
 
-  /** Zooms around the middle of the picture. */
+  /** Zooms around the middle of the diagram. */
   by(factor) {
     const { width, height } = this.picture.getBoundingClientRect();
     this.#around(width / 2, height / 2, factor);
@@ -57,7 +58,7 @@ export class Zoom {
     this.#to({ ...this.at, x: this.at.x + dx, y: this.at.y + dy });
   }
 
-  /** Moves just so far that an element is seen. */
+  /** Moves just enough to make an element visible. */
   reveal(element) {
     const outer = this.picture.getBoundingClientRect();
     const inner = element.getBoundingClientRect();
@@ -68,7 +69,8 @@ export class Zoom {
     if (dx || dy) this.pan(dx, dy);
   }
 
-  /** A place of the scene on the screen, and back: keeps a node where it was while all around it changes. */
+  /** Returns the position on the screen of a point in the scene. With `keep`, a node stays there while everything
+   * around it changes. */
   onScreen({ x, y }) {
     return { x: x * this.at.k + this.at.x, y: y * this.at.k + this.at.y };
   }
