@@ -87,7 +87,7 @@ class JobRecords:
         yield Entity(key, as_of_ms, self._of_run(workflow), ages=True)
         yield Covered(key.tree_path, as_of_ms, Depth.ALL, reported=True)
         if above.application is not None:
-            yield self._relation(_CHILD, above.application, application, key, workflow.created_ms, ages=True)
+            yield self._relation(_CHILD, above.application, application, key, as_of_ms, ages=True)
         if above.run is not None:
             about = {"oozieAction": above.action} if above.action else {}
             yield self._relation(_CHILD, above.run, key, key, as_of_ms, about, ages=True)

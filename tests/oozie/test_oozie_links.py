@@ -248,6 +248,17 @@ def test_a_sub_workflow_belongs_to_the_run_that_started_it(server: OozieServer) 
     }
 
 
+def test_a_relation_of_a_run_is_as_new_as_what_the_run_covers(server: OozieServer) -> None:
+    """The pipeline takes a record that is older than the coverage around it for one that is gone."""
+    found = read(server, made.workflow(1), made.workflow(2, parentId=identity(1)))
+    covered = {each.path: each.as_of_ms for each in found.records if isinstance(each, Covered)}
+    relations = found.relations(RelationType.PARENT_CHILD)
+    assert [each.as_of_ms for each in relations] == [
+        covered[each.tree_path.rpartition("/")[0]] for each in relations
+    ]
+    assert len(relations) == 2
+
+
 def test_a_run_whose_parent_was_purged_still_names_it(server: OozieServer) -> None:
     found = read(
         server,

@@ -34,7 +34,7 @@ from extractors.yarn import SqoopPublications, Yarn
 from navlin.index.write.documents import entity_envelope, relation_envelope
 from navlin.model.extractor import GIVEN, Extractor
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Entity, Listing, Position, Record, Reject, Relation, Split
+from navlin.model.records import Covered, Entity, Listing, Position, Record, Reject, Relation, Split
 from navlin.model.source import Estate, Source, source_id
 from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import SourceKeys
@@ -339,6 +339,19 @@ def test_records_become_documents(extracted: Extracted) -> None:
                 assert entity_envelope(record).writer == extracted.source.id
             case Relation():
                 assert relation_envelope(record, extracted.source.id).fields()["type"] == record.type
+
+
+def test_nothing_that_a_split_yields_is_older_than_what_it_covers(extracted: Extracted) -> None:
+    """The pipeline takes a record that is older than the coverage around it for one that is gone."""
+    for _, records, _ in extracted.read:
+        for covered in (each for each in records if isinstance(each, Covered)):
+            for each in records:
+                if isinstance(each, Entity | Relation) and tree_path_of(each).startswith(f"{covered.path}/"):
+                    assert each.as_of_ms >= covered.as_of_ms, each
+
+
+def tree_path_of(record: Entity | Relation) -> str:
+    return record.key.tree_path if isinstance(record, Entity) else record.tree_path
 
 
 def test_a_plan_without_news_is_empty_and_cheap(case: tuple[Case, Extracted]) -> None:
