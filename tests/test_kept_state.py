@@ -21,7 +21,7 @@ from extractors.oozie import plan as oozie
 from extractors.oozie import reading
 from extractors.openlineage import kept_runs
 from extractors.spark import application, spark_events, stream_columns, stream_state, streams
-from extractors.yarn import engine_runs, jobs
+from extractors.yarn import engine_runs, jobs, odd_entries
 from extractors.yarn import plan as yarn
 from navlin.api import event_spool
 from navlin.index.write.renames import MOST_DOCUMENTS
@@ -64,6 +64,7 @@ KEPT: Final[dict[str, Row]] = {
             (f"{LINEAGE}.followed_files", "split.key"),
             (f"{LINEAGE}.planned_files", "each.key"),
             (f"{LINEAGE}.planned_files", "key"),
+            (f"{LINEAGE}.planned_files", "position.key"),
         ),
         (f"{LINEAGE}.file_split.FileSplit",),
         ("test_positions_are_forgotten_a_week_after_their_directory",),
@@ -172,6 +173,14 @@ KEPT: Final[dict[str, Row]] = {
         "no loss",
         ((f"{YARN}.plan", "ENDED_BEFORE"),),
         proved=("test_remembered_applications_are_bounded_and_none_is_lost",),
+    ),
+    "YARN's odd entries that were reported": Row(
+        f"{2 * odd_entries.MAX_ODD + 2:,} hashes of 12 characters",
+        "nobody's: further entries are counted together",
+        "one reject counts them",
+        "`navlin rejects`",
+        ((f"{YARN}.plan", "ODD"),),
+        proved=("test_odd_entries_beyond_the_limit_are_counted_together",),
     ),
     "dues: configurations of jobs that are asked for again": Row(
         f"{yarn.MAX_UNREAD_OF_USER:,} of a user, {yarn.MAX_UNREAD:,} in all; {jobs.MAX_TRIES} times, over most of a day",
