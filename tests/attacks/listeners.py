@@ -80,7 +80,7 @@ out = []
 for port in sys.argv[1:]:
     for word in words:
         try:
-            s = socket.create_connection(("127.0.0.1", int(port)), 5); s.settimeout(3); s.sendall(word)
+            s = socket.create_connection(("127.0.0.1", int(port)), 5); s.settimeout(2); s.sendall(word)
             got = b""
             while len(got) < 3000:
                 more = s.recv(3000)
@@ -128,7 +128,8 @@ def strangers_at_each_listener(room: Room) -> None:
         beyond = [(port, host) for _, host, port in found if host not in loopback]
         room.see(not beyond, f"each of {len(found)} listeners is on loopback {beyond}")
         before = own.pids()
-        said = as_a_stranger(CALLS, *map(str, ports))
+        # A listener that waits for more of a message takes two seconds for each.
+        said = as_a_stranger(CALLS, *map(str, ports), limit_s=60 + len(ports) * 15 * 3)
         answers = json.loads(said.splitlines()[0]) if said.startswith("[") else []
         room.see(
             len(answers) == len(ports) * 15,

@@ -52,6 +52,8 @@ class Watch:
         time.sleep(0.5)
         self.metrics = "Bearer " + self.own.token("admin")
         self.web = self.own.web_pid()
+        # The first question waits for the first snapshot, as after an idle time.
+        self.own.ask("/metrics", user=None, limit_s=30, headers={"Authorization": self.metrics})
         self.threads = [
             threading.Thread(target=run, daemon=True) for run in (self._ask, self._weigh, self._find)
         ]
