@@ -435,11 +435,36 @@ def prepared() -> Path:
     return state
 
 
+_ONE: list[House] = []
+
+
+@contextmanager
+def one_for_all(room: Room) -> Iterator[None]:
+    """Run one navlin for all attacks inside of this block that need no settings of their own."""
+    with house(room) as own:
+        _ONE.append(own)
+        try:
+            yield
+            room.see(own.alive(), "after all of them together serve is the process that it was")
+        finally:
+            _ONE.clear()
+
+
 @contextmanager
 def house(
     room: Room, more: str = "", web: str = "", people: tuple[str, ...] = (), **start: Any
 ) -> Iterator[House]:
-    """Run a navlin with these viewers. At the end, stop it and remove its directory."""
+    """Run a navlin with these viewers. At the end, stop it and remove its directory. Inside of `one_for_all`, attacks
+    without settings of their own get the one that runs.
+    """
+    if _ONE and not (more or web or start):
+        [own] = _ONE
+        own.room = room
+        for name in people:
+            if name not in own.people:
+                own.person(name)
+        yield own
+        return
     own = House(room, more, web)
     try:
         own.start(**start)
