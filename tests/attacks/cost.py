@@ -13,7 +13,8 @@ import subprocess
 import time
 from urllib.parse import quote
 
-from tests.attacks.house import MIB, House, Room, basic, house, impala_record, together
+from tests.attacks.house import MIB, House, Room, basic, house, together
+from tests.attacks.records import impala_record
 from tests.attacks.servers import certificate
 from tests.attacks.watching import Watch, rss_mib
 

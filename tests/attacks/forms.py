@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.attacks.house import MIB, Room, event, house, impala_record, spark_log
+from tests.attacks.house import MIB, Room, house
+from tests.attacks.records import event, impala_record, spark_log
 from tests.attacks.servers import http_peer, json_answer
 from tests.attacks.watching import Watch, rss_mib
 

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.house import NOBODY_UID, House, Room, basic, free_port, house, impala_record, spark_log
+from tests.attacks.house import NOBODY_UID, House, Room, basic, free_port, house
+from tests.attacks.records import impala_record, spark_log
 from tests.attacks.servers import http_peer
 from tests.attacks.watching import Watch
 from tests.services.nginx import NoNginx, unpack

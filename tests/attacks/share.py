@@ -15,19 +15,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.house import (
-    CHECKOUT,
-    MIB,
-    NAVLIN,
-    Answer,
-    House,
-    Room,
-    basic,
-    event,
-    free_port,
-    house,
-    together,
-)
+from tests.attacks.house import CHECKOUT, MIB, NAVLIN, Answer, House, Room, basic, free_port, house, together
+from tests.attacks.records import event
 from tests.attacks.watching import Watch
 
 
@@ -394,7 +383,7 @@ def full_disk(room: Room) -> None:
 
 
 def _record(i: int) -> dict[str, Any]:
-    from tests.attacks.house import impala_record
+    from tests.attacks.records import impala_record
 
     return impala_record(f"full.t{i}", "full.origin")
 
