@@ -1,4 +1,4 @@
-# ruff: noqa: T201 (findings are printed in long lines; no SQL here reaches a database)
+# ruff: noqa: T201 (findings are printed)
 """A separate `navlin serve` for each attack: its configuration, its web address and its processes.
 
 Everything is started in a separate directory, on loopback. A prepared state directory (cores and jars) is copied for
