@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from extractors import odd_entries
 from extractors.hdfs.continuity import TRANSACTIONS_KEPT
 from extractors.hdfs.plan import ROUNDS_KEPT
 from extractors.lineage import followed_files, held_files
@@ -21,7 +22,7 @@ from extractors.oozie import plan as oozie
 from extractors.oozie import reading
 from extractors.openlineage import kept_runs
 from extractors.spark import application, spark_events, stream_columns, stream_state, streams
-from extractors.yarn import engine_runs, jobs, odd_entries
+from extractors.yarn import engine_runs, jobs
 from extractors.yarn import plan as yarn
 from navlin.api import event_spool
 from navlin.index.write.renames import MOST_DOCUMENTS
@@ -174,12 +175,12 @@ KEPT: Final[dict[str, Row]] = {
         ((f"{YARN}.plan", "ENDED_BEFORE"),),
         proved=("test_remembered_applications_are_bounded_and_none_is_lost",),
     ),
-    "YARN's odd entries that were reported": Row(
-        f"{2 * odd_entries.MAX_ODD + 2:,} hashes of 12 characters",
+    "odd entries of YARN's and Oozie's lists that were reported": Row(
+        f"{2 * (odd_entries.MAX_ODD + 1):,} hashes of 12 characters",
         "nobody's: further entries are counted together",
         "one reject counts them",
         "`navlin rejects`",
-        ((f"{YARN}.plan", "ODD"),),
+        ((f"{YARN}.plan", "ODD"), (f"{OOZIE}.plan", "ODD")),
         proved=("test_odd_entries_beyond_the_limit_are_counted_together",),
     ),
     "dues: configurations of jobs that are asked for again": Row(

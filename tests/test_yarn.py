@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from extractors import odd_entries
 from extractors.rest import RestError
-from extractors.yarn import odd_entries
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered
@@ -133,7 +133,7 @@ def lists_ended(resource_manager: ResourceManager, entries: list[Any]) -> None:
 
 
 def test_each_odd_entry_is_a_reject_once_and_the_others_are_read(resource_manager: ResourceManager) -> None:
-    no_id = "the entry has no id of an application"
+    no_id = "the entry has no id that can be read"
     empty = "the entry is empty, or is not an object"
     unread = "these values are unknown, because they cannot be read: "
     entries: list[Any] = [
@@ -188,13 +188,13 @@ def test_an_odd_job_of_the_history_is_a_reject_once(
     following = Following(resource_manager, history=history)
     rejects = {(each.place, each.reason) for each in following.run().rejects}
     assert rejects >= {
-        (history.url, "the entry has no id of an application"),
+        (history.url, "the entry has no id that can be read"),
         (
             "application_1799000000000_0001",
             "these values are unknown, because they cannot be read: user",
         ),
     }
-    assert (history.url, "the entry has no id of an application") not in {
+    assert (history.url, "the entry has no id that can be read") not in {
         (each.place, each.reason) for each in following.run().rejects
     }
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from extractors.odd_entries import ODD, OddSplit, hashes_of
 from extractors.oozie.answers import Kind, Listed, coordinator_of
 from extractors.oozie.server import BY_CHANGE, RUNNING, Oozie
 from extractors.oozie.wanted import REMEMBERED, UNREAD, BeyondSplit, JobsSplit, Remembered, Unread, Wanted
@@ -64,6 +65,8 @@ class Before:
     open: Mapping[str, str] = field(default_factory=dict)
     remembered: Mapping[str, Remembered] = field(default_factory=dict)
     unread: Mapping[str, Unread] = field(default_factory=dict)
+    odd: Sequence[str] = ()
+    """Value of the position `ODD`."""
 
     @classmethod
     def of(cls, positions: Positions) -> Before:
@@ -83,7 +86,7 @@ class Before:
             everything = {each: Remembered("") for each in remembered}
             return cls(open=still_open, remembered=everything, unread=unread)
         times = (values.get(CHANGED, 0), values.get(CREATED, 0))
-        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread)
+        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread, values.get(ODD, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +116,18 @@ class Planning:
         counts += [(CUT, oozie.cut)] if oozie.cut else []
         if counts:
             splits.append(BeyondSplit(oozie.url, tuple(counts)))
+        odd = oozie.odd.entries()
+        if odd_news := tuple(each for each in odd if each.hash not in before.odd):
+            splits.append(OddSplit(odd_news))
         positions = (
             Position(CHANGED, workflows.changed_ms),
             Position(CREATED, workflows.created_ms),
             Position(RECENT, workflows.recent()),
             Position(OPEN, kept),
+            # Later rounds do not list every entry.
+            Position(ODD, hashes_of(odd, before.odd)),
         )
-        note = f"{oozie.url}: {oozie.odd} entries have no id" if oozie.odd else ""
+        note = f"{oozie.url}: {oozie.odd.without_id} entries have no id" if oozie.odd.without_id else ""
         clock = SourceTime(oozie.now_ms, f"Oozie {oozie.url}") if oozie.now_ms else None
         return Plan(tuple(splits), positions, covers=(), note=note, source_time=clock)
 

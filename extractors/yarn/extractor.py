@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from extractors.odd_entries import OddSplit
 from extractors.rest import RestAddress, RestUnavailable, asking, wrong_url
 from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
-from extractors.yarn.odd_entries import OddSplit
 from extractors.yarn.plan import JOBS, Before, Planning
 from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit

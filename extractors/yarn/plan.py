@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from extractors.odd_entries import ODD, OddEntries, OddSplit, hashes_of
 from extractors.rest import NotThere, RestError, RestService
 from extractors.yarn.applications import (
     ENDED,
@@ -28,7 +29,7 @@ from extractors.yarn.applications import (
     to_job,
 )
 from extractors.yarn.engine_runs import KeptRuns
-from extractors.yarn.odd_entries import ODD, OddEntries, OddSplit, hashes_of
+from extractors.yarn.odd_values import READ, odd_in_application, odd_in_job
 from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
@@ -135,13 +136,13 @@ class Planning:
         """
         waiting = [app.finished_ms for app in before.open.values() if app.ended and app.finished_ms]
         begin_ms = max(0, min([before.job_ms, *waiting]) - self.overlap_ms)
-        jobs, odd = {}, OddEntries(history.url)
+        jobs, odd = {}, OddEntries(history.url, READ)
         try:
             for payload in in_windows(history, JOBS, {}, ("jobs", "job", "finishTime"), begin_ms, self.page):
                 if job := to_job(payload):
                     identity = job.id.replace("job_", "application_", 1)
                     jobs[identity] = job
-                    odd.take_job(identity, payload)
+                    odd.take(identity, payload, odd_in_job(payload))
                 else:
                     odd.take_without_id(payload)
         except RestError as error:
@@ -165,7 +166,7 @@ class Planning:
         with_end = {**fewer, "states": ",".join(ENDED)}
         names = ("apps", "app", "finishedTime")
         ended = in_windows(service, APPLICATIONS, with_end, names, begin_ms, self.page)
-        odd = OddEntries(service.url)
+        odd = OddEntries(service.url, READ)
         found = _by_id([*listed, *ended], odd)
         silent: list[str] = []
         for identity, application in before.open.items():
@@ -372,7 +373,7 @@ def _by_id(listed: Iterable[Mapping[str, Any]], odd: OddEntries) -> dict[str, Ap
             odd.take_without_id(payload)
         else:
             found[application.id] = application
-            odd.take_application(application.id, payload)
+            odd.take(application.id, payload, odd_in_application(payload))
     return found
 
 
