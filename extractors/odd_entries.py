@@ -43,7 +43,9 @@ class OddEntry:
         return hashlib.blake2b(known, digest_size=6).hexdigest()
 
     def reject(self) -> Reject:
-        return Reject(self.place, self.reason, sample=self.sample, count=self.count)
+        # A reject is known by its place and reason, and entries without an id have the same.
+        reason = f"{self.reason} (entry {self.hash})" if self.reason == NO_ID else self.reason
+        return Reject(self.place, reason, sample=self.sample, count=self.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -382,11 +382,11 @@ def forged_names_by_nginx(room: Room) -> None:
                 {"before": "2001-01-01"},
                 user=None,
                 port=own.port,
-                X_Remote_User="admin",
+                X_Remote_User="visitor",
             )
             room.see(
                 purge.status == 403,
-                f"a name from the proxy has the proxy's role alone, though it be `admin`: {purge.status}",
+                f"a name from the proxy that `navlin user` does not know has the proxy's role: {purge.status}",
             )
             word = own.ask(
                 "/api/navlin/v1/status",
