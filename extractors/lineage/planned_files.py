@@ -1,4 +1,5 @@
-"""Find the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to be kept open.
+"""Find the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to be kept open,
+and a new one also to read its beginning.
 
 A file that has left its directory is still planned if it has data that was seen and not read. So is a file whose
 current name no longer matches.
@@ -12,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from extractors.lineage.file_split import COPIED, FileSplit, goes_on_in
+from extractors.lineage.file_split import COPIED, FileSplit, goes_on_in, head_of
+from extractors.lineage.followed_files import unread
 from extractors.lineage.kept_open_files import KEPT_OPEN, KeptOpenFiles
 from extractors.lineage.listed_files import expand, list_files
+from extractors.lineage.moved_files import open_planned
 from extractors.lineage.regular_files import open_regular
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
@@ -113,11 +116,36 @@ def plan_files(
         directory = str(Path(value["path"]).parent)
         if directory in listable and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
+    splits = {key: split if key in saved else _with_head(split) for key, split in splits.items()}
+    found = tuple(_found(split) for split in splits.values() if split.head and split.key not in saved)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
     # Positions of files that are long gone come last, because their removal takes precedence.
     gone = _forgotten(saved, seen | splits.keys(), listable, f"{host}:", positions.now_ms - FORGET_MS)
     changed |= {position.key: position for position in gone}
-    return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
+    return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note(), found=found)
+
+
+def never_read(value: Mapping[str, Any]) -> bool:
+    """Whether a file's position was saved only because the file was found, before anything of it was read."""
+    return bool(value.get("found"))
+
+
+def _with_head(split: FileSplit) -> FileSplit:
+    """Return the split of a new file with the hash of the file's beginning, by which a compressed copy is recognized."""
+    try:
+        raw, _ = open_planned(split)
+        if raw is None:
+            return split
+        with raw:
+            head, head_bytes = head_of(raw, split.end)
+    except OSError:  # reading reports it
+        return split
+    return replace(split, head=head, head_bytes=head_bytes, seen=split.end, seen_ns=split.mtime_ns)
+
+
+def _found(split: FileSplit) -> Position:
+    position = unread(split)
+    return Position(position.key, {**position.value, "found": True})
 
 
 def _removed(
@@ -131,7 +159,7 @@ def _removed(
 
 def _is_the_same(split: FileSplit) -> bool:
     """Whether a file still begins with the data that was read from it."""
-    if not split.head or not split.offset:
+    if not split.head:
         return False
     try:
         with open_regular(split.path, str(Path(split.path).parent)) as raw:

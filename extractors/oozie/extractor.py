@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from extractors.odd_entries import OddSplit
 from extractors.oozie.answers import JobKind
 from extractors.oozie.plan import Planning, SavedOozieState
 from extractors.oozie.reading import SplitReader
@@ -101,6 +102,8 @@ class Oozie(Extractor):
             case LeftOutSplit(place=place, counts=counts):
                 for sentence, count in counts:
                     yield Reject(place, sentence, count=count)
+            case OddSplit(entries=entries):
+                yield from (each.reject() for each in entries)
             case _:
                 raise TypeError(f"{split!r} is not a split of Oozie")
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from extractors.odd_entries import ODD, OddSplit, hashes_of
 from extractors.oozie.answers import JobKind, Listed, coordinator_of
 from extractors.oozie.server import BY_CHANGE, RUNNING, OozieServer
 from extractors.oozie.wanted import (
@@ -73,6 +74,8 @@ class SavedOozieState:
     open: Mapping[str, str] = field(default_factory=dict)
     remembered: Mapping[str, Remembered] = field(default_factory=dict)
     unread: Mapping[str, UnreadJob] = field(default_factory=dict)
+    odd: Sequence[str] = ()
+    """Value of the position `ODD`."""
 
     @classmethod
     def of(cls, positions: Positions) -> SavedOozieState:
@@ -92,7 +95,7 @@ class SavedOozieState:
             everything = {each: Remembered("") for each in remembered}
             return cls(open=still_open, remembered=everything, unread=unread)
         times = (values.get(CHANGED, 0), values.get(CREATED, 0))
-        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread)
+        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread, values.get(ODD, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +127,18 @@ class Planning:
         counts += [(CUT, oozie.cut)] if oozie.cut else []
         if counts:
             splits.append(LeftOutSplit(oozie.url, tuple(counts)))
+        odd = oozie.odd.entries()
+        if odd_news := tuple(each for each in odd if each.hash not in before.odd):
+            splits.append(OddSplit(odd_news))
         positions = (
             Position(CHANGED, workflows.changed_ms),
             Position(CREATED, workflows.created_ms),
             Position(RECENT, workflows.recent()),
             Position(OPEN, kept),
+            # Later rounds do not list every entry.
+            Position(ODD, hashes_of(odd, before.odd)),
         )
-        note = f"{oozie.url}: {oozie.odd} entries have no id" if oozie.odd else ""
+        note = f"{oozie.url}: {oozie.odd.without_id} entries have no id" if oozie.odd.without_id else ""
         clock = SourceTime(oozie.now_ms, f"Oozie {oozie.url}") if oozie.now_ms else None
         return Plan(tuple(splits), positions, covers=(), note=note, source_time=clock)
 

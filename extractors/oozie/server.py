@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from extractors.odd_entries import OddEntries
 from extractors.oozie.answers import (
     CoordinatorAction,
     JobKind,
@@ -34,6 +35,17 @@ BY_CHANGE: Final = "sortby=lastModifiedTime"
 RUNNING: Final = "status=RUNNING;status=PREP;status=SUSPENDED"
 _GONE: Final = re.compile(r"E060[45]\b")
 """Oozie's error codes for a job or an action that does not exist."""
+_READ: Final = (
+    "id",
+    "coordJobId",
+    "bundleJobId",
+    "appName",
+    "coordJobName",
+    "bundleJobName",
+    "status",
+    "user",
+)
+"""Names of the values that a reject shows of an entry without an id."""
 _PARTS_OF_A_PAGE: Final = 10
 """Consecutive pages overlap by a page's length divided by this number."""
 
@@ -62,13 +74,13 @@ class Odd(RestError):
 
 
 class OozieServer:
-    """The REST service of one Oozie. ``odd`` counts entries of lists without an id, and ``cut`` the lists that were too
+    """The REST service of one Oozie. ``odd`` has the entries of lists without an id, and ``cut`` counts the lists that were too
     long.
     """
 
     def __init__(self, service: RestService) -> None:
         self._service = service
-        self.odd = 0
+        self.odd = OddEntries(service.url, _READ)
         self.cut = 0
 
     @property
@@ -94,8 +106,12 @@ class OozieServer:
             parameters = {**asked, "offset": offset, "len": page}
             answer = self._service.get(JOBS, kind.listed_as, parameters)
             payloads = self._service.entries_of(answer, JOBS, (kind.listed_as,))
-            entries = [each for payload in payloads if (each := to_listed(payload, kind)) is not None]
-            self.odd += len(payloads) - len(entries)
+            entries = []
+            for payload in payloads:
+                if (entry := to_listed(payload, kind)) is not None:
+                    entries.append(entry)
+                else:
+                    self.odd.take_without_id(payload)
             return ListPart(entries, len(payloads), _whole(answer.get("total")))
 
         yield from self._overlapping(ask, page)

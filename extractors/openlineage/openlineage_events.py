@@ -17,6 +17,7 @@ from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line, follow, sought
 from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.moved_files import FileWentAway
+from extractors.lineage.planned_files import never_read
 from extractors.openlineage.event_files import EVENT_START, events_among, parse, side_by_side
 from extractors.openlineage.events import NotAnOpenLineageEvent, RunEvent, events_in, sample_of, to_event
 from extractors.openlineage.kept_runs import (
@@ -102,8 +103,8 @@ class OpenLineageEvents(LineLogs):
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
-            # Without saved positions, everything is read, either for the first time or again by another version.
-            complete = positions.complete or not positions.values
+            # If nothing was read before, everything is read, either for the first time or again by another version.
+            complete = positions.complete or (not shards and all(map(never_read, of_files.values())))
             splits.insert(0, EventsSplit(together, shards, positions.complete, complete))
         return replace(plan, splits=tuple(splits))
 

@@ -30,7 +30,8 @@ MAX_DIAGNOSTICS_BYTES: Final = 4 << 10
 MAX_WORD_CHARS: Final = 1_000
 """Maximum length of a user, a queue or a type."""
 MAX_TAGS: Final = 100
-_PLACEHOLDERS: Final = frozenset({"", "null", "n/a", "none"})
+PLACEHOLDERS: Final = frozenset({"", "null", "n/a", "none"})
+"""Values that stand for an unknown one, in lower case."""
 _ATTEMPT: Final = re.compile(r"appattempt_\d+_\d+_(\d+)\Z")
 _CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
@@ -132,7 +133,7 @@ def to_application(payload: Mapping[str, Any]) -> YarnApplication | None:
         _number(payload.get("finishedTime")) if ended else 0,
         _tags(payload.get("applicationTags")),
         _attempts(payload),
-        "" if diagnostics.lower() in _PLACEHOLDERS else bounded(redact(diagnostics), MAX_DIAGNOSTICS_BYTES),
+        "" if diagnostics.lower() in PLACEHOLDERS else bounded(redact(diagnostics), MAX_DIAGNOSTICS_BYTES),
         _number(payload.get("memorySeconds")) if ended else 0,
         _number(payload.get("vcoreSeconds")) if ended else 0,
     )
@@ -177,7 +178,7 @@ def _first_type(payload: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None or isinstance(value, dict | list) else str(value)
 
 
 def _word(payload: Mapping[str, Any], name: str) -> str:
@@ -185,22 +186,27 @@ def _word(payload: Mapping[str, Any], name: str) -> str:
 
 
 def _number(value: Any) -> int:
-    """Return a nonnegative number; 0 if unknown. Some releases write numbers as strings, and -1 or 0 if unknown.
-    Numbers beyond Java's range count as unknown.
+    number = number_of(value)
+    return 0 if number is None else max(0, number)
+
+
+def number_of(value: Any) -> int | None:
+    """Return a whole number; None if the value is not a number, or is beyond Java's range. Some releases write numbers as
+    strings, and -1 or 0 if unknown.
     """
     if isinstance(value, bool):
-        return 0
+        return None
     try:
         number = value if isinstance(value, int) else int(float(value))
     except (TypeError, ValueError, OverflowError):
-        return 0
-    return number if 0 <= number < 1 << 63 else 0
+        return None
+    return number if -1 << 63 <= number < 1 << 63 else None
 
 
 def _tags(value: Any) -> tuple[str, ...]:
     words = value if isinstance(value, list) else _text(value).split(",")
     tags = (bounded(redact(_text(word).strip()), 1_000) for word in words)
-    return tuple(tag for tag in tags if tag.lower() not in _PLACEHOLDERS)[:MAX_TAGS]
+    return tuple(tag for tag in tags if tag.lower() not in PLACEHOLDERS)[:MAX_TAGS]
 
 
 def _attempts(payload: Mapping[str, Any]) -> int:

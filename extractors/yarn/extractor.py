@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from extractors.odd_entries import OddSplit
 from extractors.rest import RestAddress, RestUnavailable, asking, wrong_url
 from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
@@ -121,6 +122,8 @@ class Yarn(Extractor):
             case BeyondSplit(place=place, counts=counts):
                 for user, count in counts:
                     yield Reject(place, TOO_MANY_OPEN.format(count, user or "nobody"), count=count)
+            case OddSplit(entries=entries):
+                yield from (each.reject() for each in entries)
             case UnansweredSplit(error=error):
                 raise RestUnavailable(error)
             case _:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from extractors.odd_entries import ODD, OddEntries, OddSplit, hashes_of
 from extractors.rest import NotThere, RestError, RestService
 from extractors.yarn.applications import (
     ENDED,
@@ -28,6 +29,7 @@ from extractors.yarn.applications import (
     to_job,
 )
 from extractors.yarn.engine_runs import KeptRuns
+from extractors.yarn.odd_values import READ, odd_in_application, odd_in_job
 from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
@@ -78,7 +80,7 @@ class YarnPlanning:
     ) -> Plan:
         """Return the plan of a run. If nothing has changed, this costs two requests, and one to the JobHistoryServer."""
         # The history is listed first, so that the ResourceManager already knows every job in it.
-        jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
+        jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, OddEntries(), "")
         applications, odd, silent = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
         newest_ms = max([before.finished_ms, *ends])
@@ -95,17 +97,21 @@ class YarnPlanning:
         beyond = sorting.give_up(sorting.open.keys() - still_open.keys(), applications)
         now_ms = resource_manager.now_ms or newest_ms
         kept = KeptRuns.of(before.kept, now_ms)
+        odd_entries = (*odd.entries(), *odd_jobs.entries())
         reach_ms = self.overlap_ms + self.history_wait_ms
         positions = (
             Position(FINISHED, max(newest_ms, sorting.hidden_end_ms)),
             Position(JOBS_FINISHED, newest_job_ms),
             Position(ENDED_BEFORE, sorting.ended_since(newest_ms - reach_ms, newest_job_ms - reach_ms)),
             Position(OPEN, still_open),
+            Position(ODD, hashes_of(odd_entries, before.odd if unanswered else ())),
             *(Position(key, None) for key in kept.forgotten),
         )
         splits: list[Split] = [*_splits(sorting.new, now_ms, _may_wait(before.unread, sorting.new))]
         if beyond:
             splits.append(BeyondSplit(resource_manager.url, tuple(sorted(beyond.items()))))
+        if odd_news := tuple(each for each in odd_entries if each.hash not in before.odd):
+            splits.append(OddSplit(odd_news))
         if unanswered:
             splits.append(UnansweredSplit(unanswered))
         elif history:
@@ -114,9 +120,9 @@ class YarnPlanning:
         splits = [_with_kept(each, kept) if isinstance(each, SeenSplit) else each for each in splits]
         splits += kept.to_merge()
         notes = [
-            f"{service.url}: {count} entries have no id"
-            for service, count in ((resource_manager, odd), (history, odd_jobs))
-            if service and count
+            f"{service.url}: {each.without_id} entries have no id"
+            for service, each in ((resource_manager, odd), (history, odd_jobs))
+            if service and each.without_id
         ]
         notes += silent
         # Nothing is covered, because an application that the ResourceManager no longer knows did run nevertheless.
@@ -126,31 +132,34 @@ class YarnPlanning:
 
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
 
-    def _jobs(self, history: RestService, before: SavedYarnState) -> tuple[dict[str, MapReduceJob], int, str]:
-        """Return id of the application → job, for the jobs of the window; the number of entries without an id; and the
-        error if the jobs could not be listed, otherwise "".
+    def _jobs(
+        self, history: RestService, before: SavedYarnState
+    ) -> tuple[dict[str, MapReduceJob], OddEntries, str]:
+        """Return id of the application → job, for the jobs of the window; the odd entries; and the error if the jobs
+        could not be listed, otherwise "".
         """
         waiting = [app.finished_ms for app in before.open.values() if app.ended and app.finished_ms]
         begin_ms = max(0, min([before.job_ms, *waiting]) - self.overlap_ms)
-        jobs, odd = {}, 0
+        jobs, odd = {}, OddEntries(history.url, READ)
         try:
             for payload in in_windows(history, JOBS, {}, ("jobs", "job", "finishTime"), begin_ms, self.page):
                 if job := to_job(payload):
-                    jobs[job.id.replace("job_", "application_", 1)] = job
+                    identity = job.id.replace("job_", "application_", 1)
+                    jobs[identity] = job
+                    odd.take(identity, payload, odd_in_job(payload))
                 else:
-                    odd += 1
+                    odd.take_without_id(payload)
         except RestError as error:
-            return {}, 0, str(error)
+            return {}, OddEntries(), str(error)
         return jobs, odd, ""
 
     # -- The ResourceManager -------------------------------------------------------------------------------------------
 
     def _applications(
         self, service: RestService, before: SavedYarnState
-    ) -> tuple[dict[str, YarnApplication], int, list[str]]:
+    ) -> tuple[dict[str, YarnApplication], OddEntries, list[str]]:
         """Return id → application, for applications that have not ended, that ended in the window, or that were open
-        before; the number of entries without an id; and notes about open applications whose requests failed, and which
-        keep their state.
+        before; the odd entries; and notes about open applications whose requests failed, and which keep their state.
         """
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
@@ -161,7 +170,8 @@ class YarnPlanning:
         with_end = {**fewer, "states": ",".join(ENDED)}
         names = ("apps", "app", "finishedTime")
         ended = in_windows(service, APPLICATIONS, with_end, names, begin_ms, self.page)
-        found, odd = _by_id([*listed, *ended])
+        odd = OddEntries(service.url, READ)
+        found = _by_id([*listed, *ended], odd)
         silent: list[str] = []
         for identity, application in before.open.items():
             if identity in found:
@@ -179,7 +189,7 @@ class YarnPlanning:
             listed = service.entries(f"{APPLICATIONS}/{application.id}", ("app",))
         except NotThere:
             listed = []
-        found, _ = _by_id(listed)
+        found = _by_id(listed, OddEntries())
         forgotten = application if application.ended else replace(application, state=FORGOTTEN)
         return found.get(application.id, forgotten)
 
@@ -240,6 +250,8 @@ class SavedYarnState:
     ended: Mapping[str, list[Any]] = field(default_factory=dict)
     open: Mapping[str, YarnApplication] = field(default_factory=dict)
     unread: Sequence[UnreadConfiguration] = ()
+    odd: Sequence[str] = ()
+    """Value of the position `ODD`."""
     kept: Mapping[str, Any] = field(default_factory=dict)
     """Positions of `extractors.yarn.engine_runs`."""
 
@@ -262,7 +274,7 @@ class SavedYarnState:
         if positions.complete:
             return cls(open=still_open, unread=unread, kept=values)
         ends = (values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0))
-        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread, values)
+        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread, values.get(ODD, ()), values)
 
 
 class _Sorting:
@@ -354,19 +366,19 @@ class _Sorting:
         self.new.append(seen)
 
 
-def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, YarnApplication], int]:
-    """Return id → application, and the number of entries without an id. The later of two entries with the same id
-    takes precedence.
+def _by_id(listed: Iterable[Mapping[str, Any]], odd: OddEntries) -> dict[str, YarnApplication]:
+    """Return id → application, and add what is odd to ``odd``. The later of two entries with the same id takes
+    precedence.
     """
     found: dict[str, YarnApplication] = {}
-    odd = 0
     for payload in listed:
         application = to_application(payload)
         if application is None:
-            odd += 1
+            odd.take_without_id(payload)
         else:
             found[application.id] = application
-    return found, odd
+            odd.take(application.id, payload, odd_in_application(payload))
+    return found
 
 
 def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,7 +45,9 @@ class Plan:
     ``note`` is a sentence that explains an unusual plan ("event ids have a gap"). ``more``: whether there is more to
     read right after this plan, which can be planned only then. ``source_time`` is the time by the source's own clock,
     if known, for comparison with this machine's. ``moves`` are the source's renames since the last plan, in order, as
-    (tree path before, tree path after). User metadata moves along, including that of everything below.
+    (tree path before, tree path after). User metadata moves along, including that of everything below. ``found`` are
+    positions of data that was not known before. They are saved before the splits are read, so that the data is still
+    looked for if this run does not end and the data is elsewhere when the next plan is made.
     """
 
     splits: tuple[Split, ...] = ()
@@ -55,3 +57,4 @@ class Plan:
     more: bool = False
     source_time: SourceTime | None = None
     moves: tuple[tuple[str, str], ...] = ()
+    found: tuple[Position, ...] = ()

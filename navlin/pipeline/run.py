@@ -211,6 +211,7 @@ class _SourceRun:
         accepted = self._accepted(accept_loss, before)
         if not self.dry_run:
             self._write_source(stamp)
+            before = self._save_found(plan, before)
         with ExitStack() as stack:
             self.step("read")
             rounds, summary = self._read(plan.splits, before, record, stack)
@@ -299,6 +300,20 @@ class _SourceRun:
             envelope, stored, covered_as_of_ms=0, follows_events=False, purged_before_ms=0, stamp=stamp
         )
         list(write(self.solr, ELEMENTS, [(envelope, outcome)], stamp))
+
+    def _save_found(self, plan: Plan, before: SavedPositions) -> SavedPositions:
+        """Save the positions of data that was not known before, and return all positions. If everything is read again,
+        the positions of an earlier reading are still there, and nothing is saved."""
+        if not plan.found or before.outdated:
+            return before
+        fence = self._fence(before)
+        self.known.forget(self.source.id)
+        added = save_positions(
+            self.solr, self.source.id, self.fingerprint, plan.found, before.values, fence=fence
+        )
+        self._commit(RUNS, soft=True)
+        values = {**before.values, **{each.key: each.value for each in plan.found}}
+        return SavedPositions(values, {}, {**before.versions, **{key: at for key, at in added.items() if at}})
 
     # -- read ------------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -146,6 +146,32 @@ def names_made_up_at_one_address(web: Web, number: int) -> int:
     return send(web, ROOT + "/search?query=x", method="GET", source="127.0.2.1", Authorization=wrong)
 
 
+def in_chunks(web: Web, chunk: bytes, authorization: str) -> int:
+    """Send a body of up to 16 MiB on the wire in chunks like this one, and return the status."""
+    with suppress(OSError), connected(web) as connection:
+        connection.settimeout(PATIENCE_S)
+        head = f"POST {urlsplit(web.url).path}/api/v1/lineage HTTP/1.1\r\nHost: x\r\n{authorization}"
+        connection.sendall(
+            head.encode() + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        with suppress(OSError):  # the answer may come before the end
+            many = chunk * ((1 << 18) // len(chunk))
+            for _ in range(64):
+                connection.sendall(many)
+        return int((connection.recv(4_096).split() or [b"", b"0"])[1])
+    return 0
+
+
+def small_chunks(web: Web, number: int) -> int:
+    known = f"Authorization: {basic('viewer')}\r\n" if number % 2 else ""
+    return in_chunks(web, b"1\r\n[\r\n", known)
+
+
+def long_chunk_extensions(web: Web, number: int) -> int:
+    known = f"Authorization: {basic('viewer')}\r\n" if number % 2 else ""
+    return in_chunks(web, b"1;x=" + b"y" * 8_192 + b"\r\n[\r\n", known)
+
+
 def questions_without_end(web: Web, number: int) -> int:
     query = urlencode({"query": " ".join(f"*a{number}{each}*" for each in range(200))})
     return send(web, f"{ROOT}/search?{query}", method="GET", Authorization=basic("viewer"))
@@ -190,6 +216,8 @@ def memory_mib(web: Web, what: str = "VmRSS") -> float:
         (fields_of_a_form, 8, {403, 413}),
         (fields_that_fit, 8, {413}),
         (bodies_of_strangers, 8, {401, 413, 0}),
+        (small_chunks, 8, {400, 401, 0}),
+        (long_chunk_extensions, 8, {400, 401, 0}),
         (names_made_up, 60, {401, 429}),
         (names_made_up_at_one_address, 60, {401, 429}),
         (questions_without_end, 8, {400, 429}),

@@ -1,6 +1,6 @@
 # ruff: noqa: T201 (findings are printed in long lines; no SQL here reaches a database)
-"""Run ``python -m tests.attacks NUMBER...``: each attack runs against a separate navlin. The exit code is 1 if a
-promise was broken.
+"""Run ``python -m tests.attacks [--one] NUMBER...``: each attack runs against a separate navlin, with ``--one`` all of
+them against one, unless they need settings of their own. The exit code is 1 if a promise was broken.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 
 from tests.attacks import age, cost, directories, forms, listeners, peers, poison, rotated, share
-from tests.attacks.house import Room
+from tests.attacks.house import Room, one_for_all
 
 MODULES = (cost, share, poison, forms, age, peers, directories, listeners, rotated)
 ATTACKS: dict[int, Callable[[Room], None]] = {
@@ -19,6 +19,11 @@ ATTACKS: dict[int, Callable[[Room], None]] = {
 
 
 def main(words: list[str]) -> int:
+    if words[:1] == ["--one"]:
+        room = Room(0)
+        with one_for_all(room):
+            ended = main(words[1:])
+        return max(ended, *(not held for held, _ in room.seen))
     numbers = sorted(ATTACKS) if words == ["all"] else [int(word) for word in words]
     if not numbers:
         for number in sorted(ATTACKS):

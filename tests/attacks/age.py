@@ -12,7 +12,8 @@ import uuid
 from email.utils import formatdate
 from typing import Any
 
-from tests.attacks.house import Room, event, house, impala_record
+from tests.attacks.house import Room, house
+from tests.attacks.records import event, impala_record
 from tests.attacks.servers import http_peer, json_answer
 
 

@@ -13,7 +13,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.house import Room, event, house, impala_record, spark_log
+from tests.attacks.house import Room, house
+from tests.attacks.records import event, impala_record, spark_log
 from tests.attacks.watching import Watch
 
 ESC = "\x1b]8;;http://evil\x07x\x1b[2J\x9b31m\x85\u202e\u2066\u061c\u200f\U000e0041\ufeff"

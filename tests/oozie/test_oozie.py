@@ -90,7 +90,7 @@ def test_a_server_that_repeats_a_page_forever_is_given_up(server: OozieServer) -
     assert len(server.asked) < 20
 
 
-def test_entries_without_an_id_are_counted(server: OozieServer) -> None:
+def test_each_entry_without_an_id_is_a_reject_once_and_the_others_are_read(server: OozieServer) -> None:
     rows = [None, {"id": "../../admin"}, {"id": 7}, made.workflow(1), {"id": identity(1, "C")}]
     server.jobs[identity(1)] = made.workflow(1)
     server.routes["/oozie/v2/jobs"] = lambda _, query: as_json(
@@ -100,7 +100,21 @@ def test_entries_without_an_id_are_counted(server: OozieServer) -> None:
     )
     following = Following(server)
     assert following.plan().note == f"{server.url}/oozie: 4 entries have no id"
-    assert len(following.run().executions) == 1
+    extracted = following.run()
+    assert len(extracted.executions) == 1
+    assert [
+        (each.place, each.reason.partition(" (entry ")[0], each.sample) for each in extracted.rejects
+    ] == [
+        (f"{server.url}/oozie", "the entry is empty, or is not an object", ""),
+        (f"{server.url}/oozie", "the entry has no id that can be read", '{"id": "../../admin"}'),
+        (f"{server.url}/oozie", "the entry has no id that can be read", '{"id": 7}'),
+        (
+            f"{server.url}/oozie",
+            "the entry has no id that can be read",
+            '{"id": "0000001-261126212143752-oozie-root-C"}',
+        ),
+    ]
+    assert following.run().rejects == []
 
 
 def test_times_are_asked_for_in_gmt(server: OozieServer) -> None:

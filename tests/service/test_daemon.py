@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from navlin.index.journal.purges import UnfinishedPurge, remember_unfinished, un
 from navlin.index.solr.solr import Solr
 from navlin.model.source import source_id
 from navlin.solr_server.embedded import running_solr
+from tests.support.listening import connected, tcp_listeners, unix_listeners
 from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served
 
 
@@ -286,6 +288,41 @@ def test_metrics_show_the_daemon_and_the_lag_of_its_sources(daemon: Served) -> N
     assert lag is not None
     assert 0 <= float(lag[1]) < PATIENCE_S
     assert 'navlin_source_failing{extractor="hms",source="HIVE-1"} 1.0' in text
+
+
+def role_of(daemon: Served, pid: int) -> str:
+    """Return the row of `LISTENERS` for a process of the daemon; its command line if there is none."""
+    line = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    known = {" web ": "the web process", "solr": "the embedded Solr", "org.apache.spark": "Spark's gateway"}
+    return next((role for words, role in known.items() if words in line), line)
+
+
+@pytest.mark.services
+def test_only_described_listeners_exist_and_a_silent_crowd_makes_no_process(daemon: Served) -> None:
+    daemon.append("daemon.before_the_crowd")
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:before_the_crowd"), "the operation")
+    pids = [daemon.process.pid, *daemon.children()]
+    found = [*tcp_listeners(pids)]
+    assert {role_of(daemon, pid) for pid, _, _ in found} == {
+        "the web process",
+        "the embedded Solr",
+        "Spark's gateway",
+    }
+    assert [each for each in found if not each[1].is_loopback] == []
+    for pid, path in unix_listeners(pids):
+        # A name in the abstract namespace has no directory that could keep others out.
+        assert not path.startswith("@"), role_of(daemon, pid)
+        assert path.endswith("/notify") or not os.stat(os.path.dirname(path)).st_mode & 0o077, path
+
+    before = len(daemon.children())
+    with ExitStack() as crowd:
+        for port in {port for pid, _, port in found if role_of(daemon, pid) != "the web process"}:
+            for _ in range(100):
+                crowd.enter_context(connected(port))
+        daemon.append("daemon.during_the_crowd")
+        daemon.until(lambda: daemon.find("type:OPERATION AND queryText:during_the_crowd"), "the operation")
+        # Spark may start a worker for each core.
+        assert len(daemon.children()) <= before + (os.cpu_count() or 1)
 
 
 @pytest.mark.services

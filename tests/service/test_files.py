@@ -42,7 +42,7 @@ NOW_MS = 1_000_000_000_000
 
 class Reader:
     """Plans and reads a directory as the pipeline does: positions are stored as JSON, and saved after the last split of
-    a chain.
+    a chain. Those of new files are also saved before anything is read.
     """
 
     def __init__(self, *directories: Path | str, pattern: str = "*", max_line_bytes: int = 1 << 20) -> None:
@@ -64,8 +64,14 @@ class Reader:
         """Simulate a new process, which holds no file descriptors."""
         self.held = KeptOpenFiles()
 
+    def find(self, plan: Plan) -> None:
+        """Save the positions of the plan's new files, as a run does before it reads."""
+        for position in plan.found:
+            self._save(position)
+
     def read(self, plan: Plan | None = None, *, now_ms: int = NOW_MS, rounds: int = 1_000) -> list[bytes]:
         plan = plan or self.plan(now_ms=now_ms)
+        self.find(plan)
         lines: list[bytes] = []
         for position in plan.positions:
             self._save(position)
@@ -351,6 +357,55 @@ def test_a_file_compressed_unreadably_may_have_lost_lines_unless_held_open(
             pass
         gone.append(away.value.loses)
     assert gone == ([True] if restarted else [])
+
+
+def rotated_away(log: Path) -> None:
+    log.rename(log.with_name("old-1"))
+
+
+def compressed_away(log: Path) -> None:
+    log.with_name("lineage.log.1.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+
+
+@pytest.mark.parametrize("goes", [rotated_away, compressed_away])
+@pytest.mark.parametrize("more", [b"", b"c\nd\n"], ids=["as it was", "grown"])
+def test_a_new_file_is_read_although_the_process_ended_in_its_first_run_and_the_file_moved(
+    tmp_path: Path, goes: Callable[[Path], None], more: bytes
+) -> None:
+    log, reader = tmp_path / "lineage.log", Reader(tmp_path, pattern="lineage.log")
+    log.write_bytes(b"a\nb\n")
+    reader.find(reader.plan())
+
+    reader.restart()
+    append(log, more)
+    goes(log)
+
+    assert reader.read() == [b"a", b"b", *more.splitlines()]
+    assert reader.read() == []
+
+
+def test_a_new_file_removed_during_its_first_run_is_reported_with_its_bytes(tmp_path: Path) -> None:
+    log, reader = tmp_path / "lineage.log", Reader(tmp_path, pattern="lineage.log")
+    log.write_bytes(b"a\nb\n")
+    reader.find(reader.plan())
+
+    reader.restart()
+    log.unlink()
+
+    (split,) = reader.plan().splits
+    assert isinstance(split, FileSplit)
+    with pytest.raises(FileWentAway, match="4 of its bytes, from byte 0 to 4, are not read"), follow(split):
+        pass
+
+
+def test_a_new_file_compressed_between_plan_and_read_is_read_from_its_archive(tmp_path: Path) -> None:
+    log, reader = tmp_path / "lineage.log", Reader(tmp_path, pattern="lineage.log")
+    log.write_bytes(b"a\nb\n")
+    plan = reader.plan()
+    reader.restart()
+    compressed_away(log)
+    assert reader.read(plan) == [b"a", b"b"]
 
 
 def test_the_rest_of_a_compressed_file_is_not_decompressed_repeatedly(
@@ -807,6 +862,7 @@ class Following(RuleBasedStateMachine):
     @rule(saved=st.booleans())
     def restart(self, *, saved: bool) -> None:
         """End the process after it has read, with or without saving its positions."""
+        self.reader.find(self.reader.plan(now_ms=self._now_ms()))
         before = dict(self.reader.saved)
         self.read()
         if not saved:

@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from extractors import odd_entries
 from extractors.hdfs.continuity import TRANSACTIONS_KEPT
 from extractors.hdfs.plan import ROUNDS_KEPT
 from extractors.lineage import followed_files, kept_open_files
@@ -64,6 +65,7 @@ KEPT: Final[dict[str, Row]] = {
             (f"{LINEAGE}.followed_files", "split.key"),
             (f"{LINEAGE}.planned_files", "each.key"),
             (f"{LINEAGE}.planned_files", "key"),
+            (f"{LINEAGE}.planned_files", "position.key"),
         ),
         (f"{LINEAGE}.file_split.FileSplit",),
         ("test_positions_are_forgotten_a_week_after_their_directory",),
@@ -173,6 +175,14 @@ KEPT: Final[dict[str, Row]] = {
         "no loss",
         ((f"{YARN}.plan", "ENDED_BEFORE"),),
         proved=("test_remembered_applications_are_bounded_and_none_is_lost",),
+    ),
+    "odd entries of YARN's and Oozie's lists that were reported": Row(
+        f"{2 * (odd_entries.MAX_ODD + 1):,} hashes of 12 characters",
+        "nobody's: further entries are counted together",
+        "one reject counts them",
+        "`navlin rejects`",
+        ((f"{YARN}.plan", "ODD"), (f"{OOZIE}.plan", "ODD")),
+        proved=("test_odd_entries_beyond_the_limit_are_counted_together",),
     ),
     "dues: configurations of jobs that are asked for again": Row(
         f"{yarn.MAX_UNREAD_OF_USER:,} of a user, {yarn.MAX_UNREAD:,} in all; {jobs.MAX_TRIES} times, over most of a day",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from extractors import odd_entries
 from extractors.rest import RestError
+from navlin.index.journal.rejects import reject_documents
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered
-from tests.services.rest import ResourceManager, as_json
-from tests.support.yarn_rounds import ESTATE, MINUTE_MS, NOW_MS, SOURCE, Following, app
+from tests.services.rest import Answer, JobHistory, Query, ResourceManager, as_json
+from tests.support.yarn_rounds import ESTATE, MINUTE_MS, NOW_MS, SOURCE, Following, app, job
 
 
 def test_an_application_is_an_execution_of_the_operation_of_its_type_and_name(
@@ -118,6 +121,88 @@ def test_a_damaged_entry_does_not_affect_the_others(resource_manager: ResourceMa
     assert {each[-4:] for each in reported.executions} == {"0003", "0004", "0005"}
     # Each application is counted once among the running ones and once among the ended ones.
     assert reported.plan.note == f"{resource_manager.url}: 4 entries have no id"
+
+
+def without_hash(reason: str) -> str:
+    return reason.partition(" (entry ")[0]
+
+
+def lists_ended(resource_manager: ResourceManager, entries: list[Any]) -> None:
+    """Let the ResourceManager list these entries, whatever they are, among the ended applications."""
+
+    def ended(_: str, query: Query) -> Answer:
+        listed = {"apps": {"app": entries}} if "FINISHED" in query["states"] else {}
+        return 200, {}, json.dumps(listed).encode()
+
+    resource_manager.routes["/ws/v1/cluster/apps"] = ended
+
+
+def test_each_odd_entry_is_a_reject_once_and_the_others_are_read(resource_manager: ResourceManager) -> None:
+    no_id = "the entry has no id that can be read"
+    empty = "the entry is empty, or is not an object"
+    unread = "these values are unknown, because they cannot be read: "
+    entries: list[Any] = [
+        {**app(1), "id": "../../../../etc/passwd"},
+        {**app(1), "id": "application_1799000000000_0001 OR *"},
+        {**app(1), "id": None},
+        None,
+        7,
+        app(2, startedTime="soon", finishedTime=10**40),
+        app(3, state="WAT", finalStatus=[]),
+        app(4, user={"name": "etl"}, memorySeconds=True),
+        app(5),
+    ]
+    lists_ended(resource_manager, entries)
+    following = Following(resource_manager)
+
+    extracted = following.run()
+
+    reported = {(each.place, without_hash(each.reason), each.count) for each in extracted.rejects}
+    assert reported == {
+        (resource_manager.url, no_id, 1),
+        (resource_manager.url, empty, 2),
+        ("application_1799000000000_0002", unread + "startedTime, finishedTime", 1),
+        ("application_1799000000000_0003", unread + "finalStatus, state", 1),
+        ("application_1799000000000_0004", unread + "user, memorySeconds", 1),
+    }
+    assert sum(each.count for each in extracted.rejects) == 8
+    assert len(reject_documents("YARN-1", "id", "run", 0, extracted.rejects)) == 7
+    assert {each[-4:] for each in extracted.executions} == {"0002", "0003", "0004", "0005"}
+    assert following.run().rejects == []
+    entries.append(app(6, user=["etl"]))
+    assert [each.place[-4:] for each in following.run().rejects] == ["0006"]
+
+
+def test_odd_entries_beyond_the_limit_are_counted_together(
+    resource_manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(odd_entries, "MAX_ODD", 3)
+    lists_ended(resource_manager, [app(1), *({"id": f"odd {number}"} for number in range(10))])
+    following = Following(resource_manager)
+    extracted = following.run()
+    assert [each.count for each in extracted.rejects] == [1, 1, 1, 7]
+    assert len(extracted.executions) == 1
+    assert len(following.positions["odd"]) == 4
+    assert following.run().rejects == []
+
+
+def test_an_odd_job_of_the_history_is_a_reject_once(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    listed = [{"id": "job_of_nobody"}, job(1, user=["etl"])]
+    history.routes["/ws/v1/history/mapreduce/jobs"] = lambda *_: as_json({"jobs": {"job": listed}})
+    following = Following(resource_manager, history=history)
+    rejects = {(each.place, without_hash(each.reason)) for each in following.run().rejects}
+    assert rejects >= {
+        (history.url, "the entry has no id that can be read"),
+        (
+            "application_1799000000000_0001",
+            "these values are unknown, because they cannot be read: user",
+        ),
+    }
+    assert (history.url, "the entry has no id that can be read") not in {
+        (each.place, without_hash(each.reason)) for each in following.run().rejects
+    }
 
 
 def test_a_deeply_nested_answer_fails_the_plan_and_names_the_service(

@@ -20,6 +20,7 @@ import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from navlin.access.attempts import network_of
+from navlin.service.daemon.counted_bytes import CountedConnection
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -31,6 +32,7 @@ LEFTOVER_S: Final = 5.0
 STALLED_S: Final = 60.0
 """Timeout for a client that does not read the response, in seconds. One second is added for each `LEAST_BYTES_A_SECOND`
 bytes waiting to be sent."""
+MOST_HEADER_BYTES: Final = 16 << 10
 LEAST_BYTES_A_SECOND: Final = 16 << 10
 MOST_CONNECTIONS: Final = 1_000
 RESERVED_DESCRIPTORS: Final = 128
@@ -102,6 +104,7 @@ class BoundedProtocol(H11Protocol):
 
     def __init__(self, *given: Any, all_connections: Connections, **more: Any) -> None:
         super().__init__(*given, **more)
+        self.conn: CountedConnection = CountedConnection(MOST_HEADER_BYTES)
         self.peer = ""
         self._all = all_connections
         self._unread: asyncio.TimerHandle | None = None
@@ -123,7 +126,9 @@ class BoundedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.answering:
+        if self.conn.is_wasteful:
+            self._refuse_body()
+        elif self.answering:
             _end(self._unread)
             self._unread = None
         elif self._unread is None:
@@ -131,8 +136,19 @@ class BoundedProtocol(H11Protocol):
             # connection open.
             self._unread = self.loop.call_later(HEADER_S, self.transport.abort)
 
+    def _refuse_body(self) -> None:
+        """Answer 400 if no answer has begun, and close the connection."""
+        self.cycle.disconnected = True
+        self.cycle.message_event.set()
+        if self.conn.our_state is h11.SEND_RESPONSE:
+            self.send_400_response("The body comes in too many pieces.")
+        else:
+            self.transport.abort()
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self.conn.is_wasteful:
+            self.transport.abort()
         if self.answering or self.transport.is_closing():
             return
         _end(self._unread)
