@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractors.hdfs.client import Event
-from extractors.hdfs.filters import Filters
+from extractors.path_filters import Filters
 from extractors.hdfs.touched import Touched
 from navlin.model.tree import contains, parent_of
 

@@ -17,7 +17,7 @@ import pytest
 
 from extractors.hdfs.client import HdfsAddress, HdfsClient
 from extractors.hdfs.errors import HdfsError, HdfsUnavailable, to_error
-from extractors.hdfs.filters import Filters
+from extractors.path_filters import Filters
 from extractors.hdfs.reading import Reading, read_described, read_trees, read_walk
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hms import HiveMetastore, idl

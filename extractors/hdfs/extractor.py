@@ -17,7 +17,7 @@ from extractors.hdfs import spool
 from extractors.hdfs.client import HdfsAddress, hdfs
 from extractors.hdfs.continuity import Namespace, edits_before, why_another, why_not_continued
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
-from extractors.hdfs.filters import STAGING, BadGlob, Filters, check_exclude, check_include
+from extractors.path_filters import STAGING, BadGlob, Filters, check_exclude, check_include
 from extractors.hdfs.image_reading import (
     NAMENODE,
     ImageSettings,
@@ -51,7 +51,7 @@ from navlin.model.source import HDFS, Estate, Source
 class Hdfs(Extractor):
     """Extractor for one HDFS. ``image`` is "namenode", the path of an image file, or a directory of checkpoints, such
     as the mounted directory of a standby. ``roots`` are listed if navlin may not read images. ``include`` and
-    ``exclude`` are globs (see `extractors.hdfs.filters`).
+    ``exclude`` are globs (see `extractors.path_filters`).
     """
 
     source: Source

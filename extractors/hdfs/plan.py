@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from extractors.hdfs.client import HdfsClient
 from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, Namespace
-from extractors.hdfs.filters import Filters
+from extractors.path_filters import Filters
 from extractors.hdfs.image_reading import OfferedImage
 from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit

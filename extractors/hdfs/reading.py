@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from extractors.hdfs.client import HdfsClient, Status
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable
-from extractors.hdfs.filters import Filters
+from extractors.path_filters import Filters
 from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hdfs.status import to_listing
