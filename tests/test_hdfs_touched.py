@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractors.hdfs.client import Event
-from extractors.path_filters import Filters
 from extractors.hdfs.touched import Touched
+from extractors.path_filters import Filters
 from navlin.model.tree import contains, parent_of
 
 

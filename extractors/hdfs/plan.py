@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from extractors.hdfs.client import HdfsClient
 from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, Namespace
-from extractors.path_filters import Filters
 from extractors.hdfs.image_reading import OfferedImage
 from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
 from extractors.hdfs.touched import Touched
+from extractors.path_filters import Filters
 from navlin.model.batches import in_batches
 from navlin.model.image_positions import IMAGE
 from navlin.model.plan import Plan
