@@ -23,22 +23,22 @@ AWS_REGION: Final = "us-east-1"
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class CredentialChoice:
     """The settings that decide which credentials are used. An empty setting leaves the choice to botocore."""
 
     profile: str = ""
     credentials_file: str = ""
 
 
-BY_DEFAULT: Final = Identity()
+BY_DEFAULT: Final = CredentialChoice()
 
 
-class Signer:
+class S3Signer:
     """Signs requests with the credentials of an identity. Temporary credentials are renewed before they expire. Not
     thread-safe.
     """
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: CredentialChoice) -> None:
         self._identity = identity
         self._session: Any = None
         self._credentials: Any = None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from extractors.s3.errors import S3Refused
 from extractors.s3.service import Bucket
-from extractors.s3.tree import Place
+from extractors.s3.tree import KeyPlace
 from navlin.model.records import Reject
 
 MOST_NAMES: Final = 200
@@ -18,7 +18,7 @@ TOO_MANY: Final = f"it has names of user metadata beyond the first {MOST_NAMES} 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WantedDetails:
     """Whether to request the user metadata, and the tags, of each object."""
 
     user_metadata: bool = False
@@ -29,7 +29,7 @@ class Asked:
 
 
 def details_of(
-    bucket: Bucket, asked: Asked, places: Sequence[Place]
+    bucket: Bucket, asked: WantedDetails, places: Sequence[KeyPlace]
 ) -> tuple[Mapping[str, Sequence[Any]], Sequence[Reject]]:
     """Return the columns of details for these places, and rejects for what could not be read. Raises an `S3Error`,
     except if one object's details are refused.
@@ -60,7 +60,7 @@ def details_of(
     return columns, rejects
 
 
-def _details(bucket: Bucket, asked: Asked, key: str) -> Mapping[str, Any]:
+def _details(bucket: Bucket, asked: WantedDetails, key: str) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     if asked.user_metadata and (described := bucket.described(key)) is not None:
         # A name that navlin knows, such as "owner", must not become that field.

@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from extractors.path_filters import STAGING, BadGlob, Filters, check_exclude, check_include
-from extractors.s3.credentials import Identity
-from extractors.s3.details import Asked
-from extractors.s3.plan import Planning, prefixes_of
-from extractors.s3.reading import Reading, read_bucket, read_range
+from extractors.path_filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
+from extractors.s3.credentials import CredentialChoice
+from extractors.s3.details import WantedDetails
+from extractors.s3.plan import BucketPlanning, prefixes_of
+from extractors.s3.reading import BucketReading, read_bucket, read_range
 from extractors.s3.service import Bucket, BucketAddress, asking
 from extractors.s3.splits import BucketSplit, RangeSplit
 from extractors.s3.tree import FOLDER
@@ -101,7 +101,7 @@ class S3(Extractor):
 
     def plan(self, positions: Positions) -> Plan:
         """Return a plan to list the bucket, or an empty one if it was listed less than ``list_every_s`` ago."""
-        planning = Planning(
+        planning = BucketPlanning(
             self._filters, prefixes_of(self.include), self.list_every_s * 1_000, self.objects_in_split
         )
         if not planning.is_due(positions):
@@ -147,22 +147,22 @@ class S3(Extractor):
         return f"s3://{self.bucket}"
 
     @property
-    def _filters(self) -> Filters:
-        return Filters(self.include, self.exclude)
+    def _filters(self) -> PathFilters:
+        return PathFilters(self.include, self.exclude)
 
     @property
-    def _reading(self) -> Reading:
-        return Reading(
+    def _reading(self) -> BucketReading:
+        return BucketReading(
             self.source,
             self.bucket,
             self._filters,
             self.entries == "directories",
-            Asked(self.user_metadata, self.object_tags),
+            WantedDetails(self.user_metadata, self.object_tags),
             self.objects_in_split,
         )
 
     def _asking(self, region: str = "") -> AbstractContextManager[Bucket]:
-        identity = Identity(self.profile, self.credentials_file)
+        identity = CredentialChoice(self.profile, self.credentials_file)
         return asking(
             BucketAddress(
                 self.bucket, self.endpoint, region or self.region, identity, self.ca_file, self.timeout_s

@@ -24,7 +24,7 @@ class BadPage(ValueError):
     """An answer is not the document that was asked for. The message says why."""
 
 
-class Listed(NamedTuple):
+class S3Object(NamedTuple):
     """One object of a listing. ``modified_ms`` is in epoch ms; it and ``size_bytes`` are None if they are not readable."""
 
     key: str
@@ -36,16 +36,16 @@ class Listed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class S3Page:
     """One page: its objects, the common prefixes, and whether there are more. ``token`` continues the listing."""
 
-    objects: tuple[Listed, ...]
+    objects: tuple[S3Object, ...]
     prefixes: tuple[str, ...]
     truncated: bool
     token: str
 
 
-class ErrorDocument(NamedTuple):
+class S3ErrorDocument(NamedTuple):
     """S3's error code and message; the code is "" if the answer is not an error document. ``region`` is the bucket's."""
 
     code: str
@@ -53,7 +53,7 @@ class ErrorDocument(NamedTuple):
     region: str = ""
 
 
-def to_page(body: bytes, bucket: str) -> Page:
+def to_page(body: bytes, bucket: str) -> S3Page:
     """Parse a page of a bucket. Raises `BadPage`."""
     root = _root(body, "ListBucketResult")
     single: dict[str, str] = {}
@@ -74,7 +74,7 @@ def to_page(body: bytes, bucket: str) -> Page:
         raise BadPage("it does not tell whether there are more objects")
     # Without this encoding, a control character in a key makes the page ill-formed.
     encoded = single.get("EncodingType") == "url"
-    return Page(
+    return S3Page(
         tuple(_listed(each, encoded=encoded) for each in contents),
         tuple(_key(each, encoded=encoded) for each in prefixes),
         truncated == "true",
@@ -82,13 +82,13 @@ def to_page(body: bytes, bucket: str) -> Page:
     )
 
 
-def to_error(body: bytes) -> ErrorDocument:
+def to_error(body: bytes) -> S3ErrorDocument:
     """Parse an error document. Only code, message and region are taken, because other elements repeat the request."""
     try:
         found = _texts(_root(body, "Error"))
     except BadPage:
-        return ErrorDocument("", "")
-    return ErrorDocument(
+        return S3ErrorDocument("", "")
+    return S3ErrorDocument(
         found.get("Code", "")[:100], " ".join(found.get("Message", "").split())[:300], found.get("Region", "")
     )
 
@@ -134,8 +134,8 @@ def _texts(element: Element) -> dict[str, str]:
     return texts
 
 
-def _listed(found: dict[str, str], *, encoded: bool) -> Listed:
-    return Listed(
+def _listed(found: dict[str, str], *, encoded: bool) -> S3Object:
+    return S3Object(
         _key(found.get("Key", ""), encoded=encoded),
         _whole(found.get("Size", "")),
         _moment_ms(found.get("LastModified", "")),

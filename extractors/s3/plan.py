@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractors.path_filters import Filters
+from extractors.path_filters import PathFilters
 from extractors.s3.errors import S3Refused
 from extractors.s3.ranges import boundaries, forgotten, joined, saved_ranges
 from extractors.s3.service import Bucket
@@ -25,10 +25,10 @@ FIRST_RANGES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Planning:
+class BucketPlanning:
     """Settings of a plan. ``prefixes`` are the key prefixes to list (see `prefixes_of`)."""
 
-    filters: Filters
+    filters: PathFilters
     prefixes: tuple[str, ...]
     list_every_ms: int
     objects_in_split: int

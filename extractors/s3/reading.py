@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from extractors.path_filters import Filters
-from extractors.s3.details import Asked, details_of
+from extractors.path_filters import PathFilters
+from extractors.s3.details import WantedDetails, details_of
 from extractors.s3.errors import S3Error, S3Refused
-from extractors.s3.pages import Listed
+from extractors.s3.pages import S3Object
 from extractors.s3.ranges import boundaries, position
 from extractors.s3.service import Bucket
 from extractors.s3.splits import BucketSplit, RangeSplit
-from extractors.s3.tree import Place, Tree, is_beyond
+from extractors.s3.tree import KeyPlace, KeyTree, is_beyond
 from navlin.model.keys import EntityType, path_key
 from navlin.model.raw_names import shown
 from navlin.model.records import Entity, Listing, Record, Reject
@@ -36,19 +36,19 @@ NOT_READABLE: Final = "its size, or the time of its last change, is not readable
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BucketReading:
     """Settings of a read. ``files_where_claimed``: see `Listing.where_claimed`. ``asked`` are the details to request for
     each object; ``objects_in_split`` is the number of objects after which a range is divided.
     """
 
     source: Source
     bucket: str
-    filters: Filters
+    filters: PathFilters
     files_where_claimed: bool
-    asked: Asked
+    asked: WantedDetails
     objects_in_split: int
 
-    def taken(self, places: Sequence[Place]) -> Sequence[Place]:
+    def taken(self, places: Sequence[KeyPlace]) -> Sequence[KeyPlace]:
         """Return the places that pass the filters."""
         # Loads Arrow, which many commands do not need.
         import pyarrow as pa
@@ -56,7 +56,7 @@ class Reading:
         taken = self.filters.taken(pa.array([place.path for place in places], pa.string())).to_pylist()
         return [place for place, take in zip(places, taken, strict=True) if take]
 
-    def listing(self, places: Sequence[Place], region: str, as_of_ms: int, details: Any = None) -> Listing:
+    def listing(self, places: Sequence[KeyPlace], region: str, as_of_ms: int, details: Any = None) -> Listing:
         """Return a listing of places. ``details`` are further columns."""
         objects = [place.object for place in places]
         count = len(places)
@@ -81,7 +81,7 @@ class Reading:
         )
 
 
-def read_bucket(reading: Reading, place: str, split: BucketSplit) -> Iterator[Record]:
+def read_bucket(reading: BucketReading, place: str, split: BucketSplit) -> Iterator[Record]:
     """Yield the bucket, and a `Reject` for each prefix that may not be listed, which withdraws that prefix."""
     attributes = {"bucketName": reading.bucket, "region": split.region}
     yield Entity(path_key(reading.source, "/", EntityType.S3BUCKET), split.as_of_ms, attributes)
@@ -95,12 +95,12 @@ def refusal(place: str, prefix: str, words: str) -> Reject:
     return Reject(f"{place}{shown(path)}", words, tree_path=path.replace("%", "%25"))
 
 
-def read_range(bucket: Bucket, reading: Reading, split: RangeSplit) -> Iterator[Record]:
+def read_range(bucket: Bucket, reading: BucketReading, split: RangeSplit) -> Iterator[Record]:
     """Yield the files and directories of a range of keys, and splits for the rest of a range with too many keys.
 
     A prefix that may not be listed any more is a reject. Raises any other `S3Error`, so that the range is read again.
     """
-    read = _Range(bucket, reading, split)
+    read = _RangeReading(bucket, reading, split)
     try:
         yield from read.records()
     except S3Refused as error:
@@ -109,23 +109,23 @@ def read_range(bucket: Bucket, reading: Reading, split: RangeSplit) -> Iterator[
         yield refusal(bucket.place, split.prefix, str(error))
 
 
-class _Range:
+class _RangeReading:
     """Reads one range once."""
 
-    def __init__(self, bucket: Bucket, reading: Reading, split: RangeSplit) -> None:
+    def __init__(self, bucket: Bucket, reading: BucketReading, split: RangeSplit) -> None:
         self._bucket, self._reading, self._split = bucket, reading, split
-        self._places: list[Place] = []
-        self._later: list[Place] = []
+        self._places: list[KeyPlace] = []
+        self._later: list[KeyPlace] = []
         self._count = self._unreadable = 0
         self._last = split.after
 
     def records(self) -> Iterator[Record]:
         split = self._split
         until = split.until
-        tree = Tree(self._bucket.first, split.prefix, split.after, until)
+        tree = KeyTree(self._bucket.first, split.prefix, split.after, until)
         whole, size = True, self._size()
         for page in self._bucket.pages(split.prefix, split.after):
-            objects: Sequence[Listed] = page.objects
+            objects: Sequence[S3Object] = page.objects
             if until and is_beyond(objects[-1].key, until):
                 objects = [each for each in objects if not is_beyond(each.key, until)]
                 page = replace(page, truncated=False)
@@ -156,7 +156,7 @@ class _Range:
     def _size(self) -> int:
         return ROWS_WITH_DETAILS if self._reading.asked else ROWS_IN_LISTING
 
-    def _take(self, place: Place) -> None:
+    def _take(self, place: KeyPlace) -> None:
         (self._later if place.later else self._places).append(place)
 
     def _listings(self) -> Iterator[Record]:
@@ -185,7 +185,7 @@ class _Range:
             for start, end in zip(starts, ends, strict=True)
         ]
 
-    def _rejects(self, tree: Tree) -> Iterator[Reject]:
+    def _rejects(self, tree: KeyTree) -> Iterator[Reject]:
         place = self._bucket.place
         if tree.odd:
             yield Reject(place, NO_PATH, sample=shown(tree.odd_key), count=tree.odd)
@@ -193,7 +193,7 @@ class _Range:
             yield Reject(place, NOT_READABLE, count=self._unreadable)
 
 
-def _size_of(place: Place) -> int | None:
+def _size_of(place: KeyPlace) -> int | None:
     """Return the size in bytes of a file, or of an object with the path of a directory; None for an empty marker."""
     size_bytes = place.object.size_bytes if place.object is not None else None
     return size_bytes or None if place.directory else size_bytes

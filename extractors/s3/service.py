@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
-from extractors.s3.credentials import AWS_REGION, BY_DEFAULT, Identity, Signer
+from extractors.s3.credentials import AWS_REGION, BY_DEFAULT, CredentialChoice, S3Signer
 from extractors.s3.errors import (
     S3Credentials,
     S3Elsewhere,
@@ -26,7 +26,7 @@ from extractors.s3.errors import (
     S3Refused,
     S3Unavailable,
 )
-from extractors.s3.pages import BadPage, Listed, Page, to_error, to_page, to_tags
+from extractors.s3.pages import BadPage, S3Object, S3Page, to_error, to_page, to_tags
 from extractors.s3.splits import order
 from navlin.bounded_http import bound
 from navlin.causes import innermost
@@ -70,14 +70,14 @@ class BucketAddress:
     bucket: str
     endpoint: str = ""
     region: str = ""
-    identity: Identity = BY_DEFAULT
+    identity: CredentialChoice = BY_DEFAULT
     ca_file: str = ""
     timeout_s: float = 30.0
     wait: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ObjectDetails:
     """What a request for a single object tells. ``metadata`` has the names as users gave them, in lower case."""
 
     encryption: str
@@ -90,7 +90,7 @@ class Bucket:
 
     def __init__(self, address: BucketAddress) -> None:
         self._address = address
-        self._signer = Signer(address.identity)
+        self._signer = S3Signer(address.identity)
         self._session = bound(requests.Session(), MOST_BYTES)
         # Ignore the environment, because its proxy and the password in .netrc are not meant for this service.
         self._session.trust_env = False
@@ -122,7 +122,7 @@ class Bucket:
             self.region = elsewhere.region
             return self._page({"prefix": prefix}, prefix, "").truncated
 
-    def first(self, prefix: str) -> Listed | None:
+    def first(self, prefix: str) -> S3Object | None:
         """Return the first object whose key begins with ``prefix``; None if there is none. Raises an `S3Error`."""
         page = self._page({"prefix": prefix, "max-keys": "1", "fetch-owner": "true"}, prefix, "")
         return page.objects[0] if page.objects else None
@@ -133,7 +133,7 @@ class Bucket:
         """
         return self._page({"prefix": prefix, "delimiter": "/", **_after(after)}, prefix, "").prefixes
 
-    def pages(self, prefix: str, after: str) -> Iterator[Page]:
+    def pages(self, prefix: str, after: str) -> Iterator[S3Page]:
         """Yield the objects whose keys begin with ``prefix`` and come after ``after``, in order. Raises an `S3Error`."""
         token, empty = "", 0
         while True:
@@ -154,13 +154,13 @@ class Bucket:
             if not page.truncated:
                 return
 
-    def described(self, key: str) -> Described | None:
+    def described(self, key: str) -> ObjectDetails | None:
         """Return what S3 tells about an object (HeadObject); None if it is gone. Raises an `S3Error`."""
         response = self._answer("HEAD", {}, key)
         if response is None:
             return None
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return Described(
+        return ObjectDetails(
             headers.get("x-amz-server-side-encryption", ""),
             headers.get("x-amz-version-id", ""),
             {
@@ -182,7 +182,7 @@ class Bucket:
 
     # -- One page ------------------------------------------------------------------------------------------------------
 
-    def _page(self, asked: Query, prefix: str, after: str) -> Page:
+    def _page(self, asked: Query, prefix: str, after: str) -> S3Page:
         query = {"list-type": "2", "max-keys": str(PAGE), "encoding-type": "url", **asked}
         response = self._answer("GET", query, "")
         if response is None:
@@ -197,7 +197,7 @@ class Bucket:
             raise S3Misshapen(f"{self.place}: a page of the listing cannot be believed: {error}") from None
         return page
 
-    def _require_order(self, page: Page, prefix: str, after: str) -> None:
+    def _require_order(self, page: S3Page, prefix: str, after: str) -> None:
         last = order(after)
         for each in page.objects:
             now = order(each.key)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from extractors.s3.pages import Listed
+from extractors.s3.pages import S3Object
 from extractors.s3.splits import order
 
 FOLDER: Final = "_$folder$"
@@ -25,14 +25,14 @@ _NO_NAMES: Final = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KeyPlace:
     """A file, or a directory, at a path. ``object`` is its object, or its marker; None for an implicit directory. If
     ``later``, it replaces what the same listing says about the path elsewhere.
     """
 
     path: str
     directory: bool
-    object: Listed | None
+    object: S3Object | None
     later: bool = False
 
 
@@ -41,12 +41,12 @@ class _Open:
     """A key with which the present key begins: an object that may turn out to be a directory, or a directory."""
 
     key: str
-    object: Listed | None
+    object: S3Object | None
     directory: bool = False
 
 
 @dataclass(slots=True)
-class Tree:
+class KeyTree:
     """The tree of a range of the keys that begin with ``prefix``, after ``after`` up to ``until`` ("": to the end).
 
     A directory on the edge of the range may have its object or its marker in the range before, and an object on the
@@ -54,7 +54,7 @@ class Tree:
     whose key begins with a text. So each range yields the same about a directory that several ranges share.
     """
 
-    first: Callable[[str], Listed | None]
+    first: Callable[[str], S3Object | None]
     prefix: str = ""
     after: str = ""
     until: str = ""
@@ -65,7 +65,7 @@ class Tree:
     _by_key: dict[str, _Open] = field(default_factory=dict)
     _last_above: str = ""
 
-    def add(self, listed: Listed) -> Iterator[Place]:
+    def add(self, listed: S3Object) -> Iterator[KeyPlace]:
         """Take the next object, and yield the places that are known now."""
         key = listed.key
         yield from self._close(key)
@@ -90,11 +90,11 @@ class Tree:
         else:
             self._push(_Open(key, listed))
 
-    def end(self) -> Iterator[Place]:
+    def end(self) -> Iterator[KeyPlace]:
         """Yield the places that were still open at the end of the range."""
         for each in self._open:
             if not each.directory:
-                yield Place(f"/{each.key}", directory=self._goes_on(each.key), object=each.object)
+                yield KeyPlace(f"/{each.key}", directory=self._goes_on(each.key), object=each.object)
         self._open.clear()
         self._by_key.clear()
 
@@ -105,12 +105,12 @@ class Tree:
         folder = self._exactly(f"{key}{FOLDER}")
         return self.first(f"{key}/") is not None or (folder is not None and _marks_folder(folder))
 
-    def _close(self, key: str) -> Iterator[Place]:
+    def _close(self, key: str) -> Iterator[KeyPlace]:
         while self._open and not key.startswith(self._open[-1].key):
             closed = self._open.pop()
             del self._by_key[closed.key]
             if not closed.directory:
-                yield Place(f"/{closed.key}", directory=False, object=closed.object)
+                yield KeyPlace(f"/{closed.key}", directory=False, object=closed.object)
 
     def _push(self, opened: _Open) -> None:
         # Of two keys with which the present key begins, the shorter one begins the longer one.
@@ -124,7 +124,7 @@ class Tree:
         self.odd += 1
         self.odd_key = self.odd_key or key
 
-    def _directories(self, above: str, marker: Listed | None) -> Iterator[Place]:
+    def _directories(self, above: str, marker: S3Object | None) -> Iterator[KeyPlace]:
         """Yield the directories that are new, from the top. ``marker`` is that of the last one."""
         at = above.find("/")
         while True:
@@ -137,25 +137,25 @@ class Tree:
                     self._push(_Open(directory, own, directory=True))
                 else:
                     known.directory = True
-                yield Place(f"/{directory}", directory=True, object=own)
+                yield KeyPlace(f"/{directory}", directory=True, object=own)
             if at < 0:
                 return
             at = above.find("/", at + 1)
 
-    def _before(self, directory: str) -> Listed | None:
+    def _before(self, directory: str) -> S3Object | None:
         """Return the object of a directory's own key, if it can only be in a range before this one."""
         found = self._exactly(directory) if self.after.startswith(directory) else None
         return None if found is not None and _marks_folder(found) else found
 
-    def _marker_before(self, directory: str) -> Listed | None:
+    def _marker_before(self, directory: str) -> S3Object | None:
         marker = f"{directory}/"
         return self._exactly(marker) if self.after.startswith(marker) else None
 
-    def _exactly(self, key: str) -> Listed | None:
+    def _exactly(self, key: str) -> S3Object | None:
         found = self.first(key) if key.startswith(self.prefix) else None
         return found if found is not None and found.key == key else None
 
-    def _folder(self, directory: str, marker: Listed) -> Iterator[Place]:
+    def _folder(self, directory: str, marker: S3Object) -> Iterator[KeyPlace]:
         """Yield the directory that a marker of s3n names. The marker comes after all keys below that directory."""
         known = self._by_key.get(directory)
         if known is None and self.after.startswith(directory):
@@ -163,14 +163,14 @@ class Tree:
         else:
             own = known.object if known is not None else None
         if known is None or not known.directory or own is None:
-            yield Place(f"/{directory}", directory=True, object=own or marker, later=own is None)
+            yield KeyPlace(f"/{directory}", directory=True, object=own or marker, later=own is None)
         if known is None:
             self._push(_Open(directory, own or marker, directory=True))
         else:
             known.object, known.directory = own or marker, True
 
 
-def _marks_folder(listed: Listed) -> bool:
+def _marks_folder(listed: S3Object) -> bool:
     name = listed.key.rpartition("/")[2]
     return name.endswith(FOLDER) and name != FOLDER and not listed.size_bytes
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+import pytest
 
 from extractors.s3 import S3
 from navlin.model.plan import Plan, Positions
@@ -16,7 +17,23 @@ from navlin.model.source import Estate, Source, source_id
 BUCKET = "lake"
 SOURCE = Source(source_id("c", "S3-1"), "S3", "S3-1", "c", (f"s3://{BUCKET}",), f"s3://{BUCKET}")
 ESTATE = Estate("c", (SOURCE,))
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "not-a-real-one",
+    "AWS_CONFIG_FILE": "/nowhere",
+    "AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 AT_MS = 1_800_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials for a stub, in the environment, and none of this machine's. Modules that import this use it."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def extractor(endpoint: str, **settings: Any) -> S3:
