@@ -310,8 +310,8 @@ KEPT: Final[dict[str, Row]] = {
         ("test_what_is_kept_of_an_odd_value_is_bounded_and_becomes_records",),
     ),
     "how a bucket is divided": Row(
-        f"a number and a key for each {20_000:,} objects (`objects_in_split`), and at most {ranges.MOST_RANGES:,} of a prefix"
-        " from its second listing on",
+        f"a number and a key for each {20_000:,} objects (`objects_in_split`), and at most {ranges.MOST_RANGES:,} of a"
+        " prefix from its second listing on",
         "a prefix's",
         "ranges are joined into larger ones",
         "no loss",

@@ -17,9 +17,9 @@ SPEAKING: Final = (
     "socket", "ssl", "socketserver", "select.epoll", "asyncio", "http.client", "http.server", "urllib.request", "xmlrpc",
     "ftplib", "smtplib", "imaplib", "poplib", "telnetlib", "subprocess", "multiprocessing", "pty",
     "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process", "requests", "urllib3", "pysolr",
-    "botocore.session", "thrift.transport", "uvicorn", "py4j", "pyspark.conf", "pyspark.core", "pyspark.daemon", "pyspark.java_gateway",
+    "thrift.transport", "uvicorn", "py4j", "pyspark.conf", "pyspark.core", "pyspark.daemon", "pyspark.java_gateway",
     "pyspark.sql.SparkSession", "navlin.java_child.JavaChild", "os.fork", "os.forkpty", "os.system", "os.popen", "os.exec",
-    "os.spawn", "os.posix_spawn",
+    "os.spawn", "os.posix_spawn", "botocore.session",
 )  # fmt: skip
 """Modules, or single names in modules, that connect to another process or start one."""
 SILENT: Final = re.compile(
