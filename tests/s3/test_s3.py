@@ -14,7 +14,7 @@ from extractors.s3.plan import prefixes_of
 from extractors.s3.ranges import joined
 from extractors.s3.splits import BucketSplit, RangeSplit
 from navlin.model.plan import Positions
-from navlin.model.records import Covered, Listing
+from navlin.model.records import Covered, Listing, Reject
 from tests.services.s3 import CHANGED_MS, StubS3
 from tests.support.s3_rounds import AT_MS, BUCKET, Rounds, credentials, extractor  # noqa: F401  # for all tests
 
@@ -377,7 +377,7 @@ def test_a_prefix_that_may_not_be_listed_any_more_in_the_middle_is_withdrawn(s3:
 
     records = [record for split in plan.splits for record in source.read(split)]
 
-    assert [each.tree_path for each in records if hasattr(each, "reason")] == ["/closed"]
+    assert [each.tree_path for each in records if isinstance(each, Reject)] == ["/closed"]
 
 
 def test_a_bucket_that_may_not_be_listed_fails(s3: StubS3) -> None:

@@ -77,7 +77,7 @@ class StubS3(RestServer):
         """Return the page that a request asks for, as S3 writes it."""
         prefix, after = query.get("prefix", ""), query.get("start-after", "")
         most = min(self.page, int(query.get("max-keys", "1000")))
-        found, groups, truncated = [], list[str](), False
+        found, groups, truncated = list[str](), list[str](), False
         for key in self._keys(prefix.encode(), after.encode()):
             inside = key[len(prefix) :]
             group = prefix + inside.split("/", 1)[0] + "/" if "delimiter" in query and "/" in inside else ""
