@@ -52,12 +52,6 @@ class S3Signer:
         """The region of the profile or the environment; "" if there is none. Raises `S3Credentials`."""
         return str(self._of_botocore().get_config_variable("region") or "")
 
-    def host(self, region: str) -> str:
-        """Return the host of S3 in a region of AWS. Raises `S3Credentials`."""
-        resolver = self._of_botocore().get_component("endpoint_resolver")
-        found = resolver.construct_endpoint("s3", region)
-        return str(found["hostname"]) if found else f"s3.{region}.amazonaws.com"
-
     def signed(self, method: str, url: str, region: str) -> Mapping[str, str]:
         """Return the headers that sign a request without a body. Raises `S3Credentials`."""
         from botocore.auth import S3SigV4Auth

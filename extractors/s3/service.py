@@ -273,7 +273,7 @@ class Bucket:
         bucket, endpoint = self._address.bucket, self._address.endpoint.rstrip("/")
         path = "/" + quote(key, safe=f"/{_UNRESERVED}", errors="surrogateescape")
         if not endpoint:
-            host = self._signer.host(self._address.region or self._signing_region)
+            host = host_of(self._address.region or self._signing_region)
             in_host = _DNS_NAME.fullmatch(bucket) is not None
             endpoint = (
                 f"https://{bucket}.{host}" if in_host else f"https://{host}/{quote(bucket, safe=_UNRESERVED)}"
@@ -344,6 +344,11 @@ def asking(address: BucketAddress) -> Iterator[Bucket]:
         yield bucket
     finally:
         bucket.close()
+
+
+def host_of(region: str) -> str:
+    """Return the host of S3 in a region of AWS. Regions of governments' own networks need an ``endpoint``."""
+    return f"s3.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
 
 
 def _after(key: str) -> Query:

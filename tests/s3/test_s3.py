@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from extractors.s3.errors import S3Error, S3Refused
+from extractors.s3.pages import S3Object
 from extractors.s3.plan import prefixes_of
 from extractors.s3.ranges import joined
 from extractors.s3.splits import BucketSplit, RangeSplit
+from extractors.s3.tree import KeyPlace, KeyTree
 from navlin.model.plan import Positions
 from navlin.model.records import Covered, Listing, Reject
 from tests.services.s3 import CHANGED_MS, StubS3
@@ -263,26 +265,56 @@ def test_too_many_saved_ranges_become_fewer() -> None:
     assert 4_900 <= len(kept) <= 5_000
 
 
-def test_any_division_of_a_bucket_yields_the_same() -> None:
-    """Directories, their markers and objects of the same name lie on both sides of the edges of ranges."""
-    chance = random.Random(20261128)
-    names = ("a", "a-", "a.", "a0", "b", "b_$folder$", "a_$folder$")
+def keys_at_edges(chance: random.Random, count: int) -> list[str]:
+    """Keys of directories, their markers, and objects of the same names, in order."""
+    names = ("a", "a-", "a.", "a0", "b", "a_", "b_$folder$", "a_$folder$", "_$folder$")
     keys = {
         "/".join(chance.choice(names) for _ in range(chance.randint(1, 4))) + chance.choice(("", "", "/"))
-        for _ in range(220)
+        for _ in range(count)
     }
+    return sorted(keys)
+
+
+def places(keys: list[str], edges: list[str]) -> dict[str, KeyPlace]:
+    """Path → the place that the ranges between these edges yield. Two ranges must not contradict each other."""
+    objects = [S3Object(key, 0, CHANGED_MS, key, "STANDARD", "o") for key in keys]
+    found: dict[str, KeyPlace] = {}
+
+    def first(prefix: str) -> S3Object | None:
+        return next((each for each in objects if each.key.startswith(prefix)), None)
+
+    for after, until in zip(["", *edges], [*edges, ""], strict=True):
+        tree = KeyTree(first, "", after, until)
+        inside = [each for each in objects if each.key > after and (not until or each.key <= until)]
+        for place in [*(place for each in inside for place in tree.add(each)), *tree.end()]:
+            known = found.setdefault(place.path, place)
+            assert known == place or known.later != place.later
+            if place.later:
+                found[place.path] = place
+    return found
+
+
+def test_any_division_of_any_keys_yields_the_same() -> None:
+    chance = random.Random(20261128)
+    for _ in range(400):
+        keys = keys_at_edges(chance, chance.randint(2, 30))
+        edges = {*chance.sample(keys, min(3, len(keys))), chance.choice(keys).rstrip("/") + "/"}
+        assert places(keys, sorted(edges)) == places(keys, [])
+
+
+@pytest.mark.services
+def test_any_division_of_a_bucket_yields_the_same() -> None:
+    chance = random.Random(20261129)
+    keys = keys_at_edges(chance, 150)
     with StubS3(BUCKET, page=7) as s3:
         s3.put(*keys, size=0)
         whole = Rounds(extractor(s3.url, objects_in_split=10_000))
         whole.saved["objects after "] = 1
         expected = whole.run()
         assert len(expected.splits) == 2
-        for _ in range(12):
-            cut = Rounds(extractor(s3.url, objects_in_split=chance.randint(5, 60)))
-            edges = chance.sample(sorted(keys), 6) + [
-                key.rstrip("/") + "/" for key in chance.sample(sorted(keys), 4)
-            ]
-            cut.saved.update({f"objects after {edge}": 1_000 for edge in edges})
+        for size in (5, 20, 40):
+            cut = Rounds(extractor(s3.url, objects_in_split=size))
+            cut.saved.update({f"objects after {edge}": 1_000 for edge in chance.sample(keys, 6)})
             done = cut.run()
             assert len(done.splits) > 6
             assert done.rows == expected.rows

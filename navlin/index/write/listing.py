@@ -154,11 +154,7 @@ def _by_column(rows: _ListedRows) -> pa.RecordBatch:
         "type": kinds,
         "source_type": source.type,
         "parent_id": above_ids,
-        "parent_type": pc.if_else(
-            pc.equal(pc.cast(above, pa.string()), "/"),
-            root_type(source.type).value,
-            EntityType.DIRECTORY.value,
-        ),
+        "parent_type": _parent_types(source, above),
         "where_claimed": rows.where_claimed,
         "user_fields": _user_fields(members | volatile),
     }
