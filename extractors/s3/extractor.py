@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from extractors.path_filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
 from extractors.s3.credentials import CredentialChoice
 from extractors.s3.details import WantedDetails
+from extractors.s3.errors import S3Refused
 from extractors.s3.plan import BucketPlanning, prefixes_of
 from extractors.s3.reading import BucketReading, read_bucket, read_range
 from extractors.s3.service import Bucket, BucketAddress, asking
@@ -27,6 +29,8 @@ from navlin.model.source import S3 as SOURCE_TYPE
 from navlin.model.source import Estate, Source
 from navlin.urls import server_url
 
+ASKED_AT_ONCE: Final = 8
+"""Number of threads that ask by name for what a listing missed."""
 _BUCKET: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]")
 _REGION: Final = re.compile(r"[a-z0-9-]{1,60}")
 
@@ -121,8 +125,19 @@ class S3(Extractor):
 
     def still_there(self, paths: Sequence[str]) -> Collection[str]:
         with self._asking() as bucket:
-            bucket.locate(prefixes_of(self.include)[0])
-            return {path for path in paths if _exists(bucket, path.removeprefix("/").replace("%25", "%"))}
+            for prefix in prefixes_of(self.include):
+                with suppress(S3Refused):
+                    bucket.locate(prefix)
+                    break
+            region = bucket.region
+
+        def found(some: Sequence[str]) -> list[str]:
+            with self._asking(region) as asked:
+                return [path for path in some if _exists(asked, path.removeprefix("/").replace("%25", "%"))]
+
+        shares = [share for at in range(ASKED_AT_ONCE) if (share := paths[at::ASKED_AT_ONCE])]
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
+            return {path for each in threads.map(found, shares) for path in each}
 
     def check(self) -> Iterator[str]:
         """Yield lines for ``navlin check``: the region, and whether each prefix may be listed. Raises an `S3Error`."""
@@ -171,13 +186,14 @@ class S3(Extractor):
 
 
 def _exists(bucket: Bucket, key: str) -> bool:
-    """Whether there is an object, or a directory, with this key."""
-    if not key:
+    """Whether there is an object, or a directory, with this key. What may not be listed counts as there."""
+    try:
+        found = bucket.first(key) if key else None
+        if not key or (found is not None and (found.key == key or found.key.startswith(f"{key}/"))):
+            return True
+        if found is None:
+            return False
+        # Other keys that begin with this one, such as "a-b", may come before "a/b".
+        return bucket.first(f"{key}/") is not None or bucket.first(f"{key}{FOLDER}") is not None
+    except S3Refused:
         return True
-    found = bucket.first(key)
-    if found is None:
-        return False
-    if found.key == key or found.key.startswith(f"{key}/"):
-        return True
-    # Other keys that begin with this one, such as "a-b", may come before "a/b".
-    return bucket.first(f"{key}/") is not None or bucket.first(f"{key}{FOLDER}") is not None

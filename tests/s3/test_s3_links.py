@@ -21,8 +21,12 @@ from navlin.model.keys import path_key, table_key
 from navlin.model.source import HIVE, SPARK, Estate, Source, normal_authority, source_id
 from navlin.model.source import S3 as S3_TYPE
 from navlin.pipeline.run import Pipeline
+from navlin.query.impact import impact
 from navlin.query.lineage import lineage
+from navlin.query.names import entity_named
 from navlin.query.options import WalkOptions
+from navlin.query.unused import unused
+from navlin.query.usage_status import UsageQuestion
 from tests.services.metastore import partition, table
 from tests.services.s3 import NOW_MS, StubS3, refusal
 from tests.services.thrift_metastore import ThriftMetastore
@@ -313,3 +317,86 @@ def test_a_prefix_that_may_not_be_listed_any_more_loses_nothing(lake: Lake) -> N
     lake.runs("s3")
 
     assert set(lake.paths(deleted=True)) == {"/wh/orders/ds=2", "/wh/orders/ds=2/part-0"}
+
+
+# -- Questions -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_impact_and_unused_know_paths_of_s3(lake: Lake) -> None:
+    lake.has_orders()
+    read = node("Scan parquet", location="InMemoryFileIndex(1 paths)[s3://lake/wh/orders]")
+    events = (start(1, insert("s3a://lake/reports", read)), end(1))
+    write_log(
+        lake.logs,
+        log_start(),
+        application("report", "application_1_0002"),
+        *events,
+        name="application_1_0002",
+    )
+    lake.runs("hms", "s3", "spark_events")
+
+    landing = entity_named(lake.solr, "s3a://lake/landing")
+    affected = {each.node.id for each in impact(lake.solr, landing.id).affected}
+    _, judged = unused(lake.solr, UsageQuestion(30, lake.now_ms))
+
+    assert landing.id == lake.id("/landing")
+    assert {lake.orders, lake.id("/reports")} <= affected
+    assert {(each.entity.name, each.status.value) for each in judged} == {("sales.orders", "used")}
+
+
+@pytest.mark.services
+def test_a_table_may_lie_at_the_top_of_a_bucket(lake: Lake) -> None:
+    lake.metastore.databases = ["sales"]
+    lake.metastore.tables["raw"] = table("sales", "raw", {"id": "int"}, location="s3a://lake/")
+    landing = node("Scan json", location="InMemoryFileIndex(1 paths)[s3a://lake/landing]")
+    events = (start(1, insert("s3a://elsewhere/out", landing)), end(1))
+    write_log(
+        lake.logs, log_start(), application("job", "application_1_0001"), *events, name="application_1_0001"
+    )
+
+    lake.runs("spark_events", "hms", "s3")
+
+    raw = table_key(lake.hive, "sales", "raw").identity
+    assert lake.paths()["/"] == "S3BUCKET"
+    assert raw in lake.drawn(lake.id("/landing"))
+
+
+# -- Interruptions -------------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a run as a kill does: nothing after it is done."""
+
+
+@pytest.mark.services
+def test_a_listing_that_is_interrupted_at_any_step_ends_in_the_same_index(
+    private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    with StubS3(BUCKET, page=50) as s3, ThriftMetastore() as metastore:
+        s3.put(*(f"d{number % 20:02}/x{number:04}" for number in range(1_000)))
+        calm, disturbed = (
+            Lake(private_solr, spark, s3, metastore, tmp_path / name) for name in ("calm", "disturbed")
+        )
+        for each in (calm, disturbed):
+            each.lists(entries="all", objects_in_split=200)
+        steps: list[str] = []
+        assert calm.run("s3", step=steps.append).status is Status.FINISHED
+        assert steps == ["plan", "read", "reconcile and write", "link", "save"]
+        disturbed.runs("s3")
+        for number, step in enumerate(steps):
+            s3.put(f"new{number}/y", size=number + 10)
+            s3.remove(*(f"d{at % 20:02}/x{at:04}" for at in range(number * 50, number * 50 + 30)))
+
+            def at_step(begun: str, step: str = step) -> None:
+                if begun == step:
+                    raise Killed
+
+            with pytest.raises(Killed):
+                disturbed.run("s3", step=at_step)
+            disturbed.runs("s3")
+            calm.runs("s3")
+
+            for deleted in (False, True):
+                assert disturbed.paths(deleted=deleted) == calm.paths(deleted=deleted)
+        assert len(calm.paths()) == 1 + 20 + 1_000 - 150 + 10

@@ -61,7 +61,7 @@ def test_an_object_has_the_fields_of_s3(bucket: MotoBucket) -> None:
     before_ms = time.time_ns() // 1_000_000 - 1_000
     bucket.put("sales/part-0", b"12345", StorageClass="STANDARD_IA")
 
-    done = bucket.listed()
+    done = bucket.listed(region="us-east-1")
 
     row = done.rows["/sales/part-0"]
     assert before_ms <= row.pop("lastModified") <= time.time_ns() // 1_000_000 + 1_000
@@ -77,7 +77,7 @@ def test_an_object_has_the_fields_of_s3(bucket: MotoBucket) -> None:
         "storageClass": "STANDARD_IA",
     }
     assert done.plan.source_time is not None
-    assert abs(done.plan.source_time.at_ms - time.time_ns() // 1_000_000) < 5_000
+    assert abs(done.plan.source_time.at_ms - time.time_ns() // 1_000_000) < 60_000
 
 
 @pytest.mark.services
