@@ -106,7 +106,11 @@ class S3(Extractor):
     def plan(self, positions: Positions) -> Plan:
         """Return a plan to list the bucket, or an empty one if it was listed less than ``list_every_s`` ago."""
         planning = BucketPlanning(
-            self._filters, prefixes_of(self.include), self.list_every_s * 1_000, self.objects_in_split
+            self._filters,
+            prefixes_of(self.include),
+            self.entries,
+            self.list_every_s * 1_000,
+            self.objects_in_split,
         )
         if not planning.is_due(positions):
             return Plan()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 from xml.etree.ElementTree import Element, ParseError, XMLParser
@@ -17,6 +18,7 @@ from xml.etree.ElementTree import Element, ParseError, XMLParser
 MOST_MARKUP: Final = 200_000
 """Maximum number of ``<`` in an answer. A page of 1,000 objects has some 26,000."""
 MOST_KEY_BYTES: Final = 1_024
+_PAGE: Final = "ListBucketResult"
 _ENCODED: Final = re.compile(r"[%+]")
 
 
@@ -55,18 +57,9 @@ class S3ErrorDocument(NamedTuple):
 
 def to_page(body: bytes, bucket: str) -> S3Page:
     """Parse a page of a bucket. Raises `BadPage`."""
-    root = _root(body, "ListBucketResult")
-    single: dict[str, str] = {}
-    contents: list[dict[str, str]] = []
-    prefixes: list[str] = []
-    for element in root:
-        match name := _local(element.tag):
-            case "Contents":
-                contents.append(_texts(element))
-            case "CommonPrefixes":
-                prefixes.append(_texts(element).get("Prefix", ""))
-            case _:
-                single[name] = element.text or ""
+    root = _root(body, _PAGE)
+    space = root.tag.removesuffix(_PAGE)
+    single = {_local(element.tag): element.text or "" for element in root}
     if (named := single.get("Name", bucket)) != bucket:
         raise BadPage(f"it is about the bucket {named[:100]!r}")
     truncated = single.get("IsTruncated")
@@ -74,9 +67,13 @@ def to_page(body: bytes, bucket: str) -> S3Page:
         raise BadPage("it does not tell whether there are more objects")
     # Without this encoding, a control character in a key makes the page ill-formed.
     encoded = single.get("EncodingType") == "url"
+    listed = _ListedIn(space, encoded=encoded)
     return S3Page(
-        tuple(_listed(each, encoded=encoded) for each in contents),
-        tuple(_key(each, encoded=encoded) for each in prefixes),
+        tuple(map(listed.to_object, root.findall(f"{space}Contents"))),
+        tuple(
+            _key(each.findtext(f"{space}Prefix") or "", encoded=encoded)
+            for each in root.findall(f"{space}CommonPrefixes")
+        ),
         truncated == "true",
         single.get("NextContinuationToken", ""),
     )
@@ -123,36 +120,53 @@ def _local(tag: str) -> str:
 
 
 def _texts(element: Element) -> dict[str, str]:
-    """Return the texts of an element's children by name. An owner's id takes the place of its element."""
-    texts: dict[str, str] = {}
-    for child in element:
-        name = child.tag.rpartition("}")[2]
-        if name == "Owner":
-            texts[name] = next((each.text or "" for each in child if _local(each.tag) == "ID"), "")
-        else:
-            texts[name] = child.text or ""
-    return texts
+    """Return the texts of an element's children by name."""
+    return {_local(child.tag): child.text or "" for child in element}
 
 
-def _listed(found: dict[str, str], *, encoded: bool) -> S3Object:
-    return S3Object(
-        _key(found.get("Key", ""), encoded=encoded),
-        _whole(found.get("Size", "")),
-        _moment_ms(found.get("LastModified", "")),
-        found.get("ETag", "").strip('"'),
-        found.get("StorageClass", "") or "STANDARD",
-        found.get("Owner", ""),
-    )
+class _ListedIn:
+    """Converts the elements of a page to objects. ``space`` is the namespace of the page's tags, as "{…}" or ""."""
+
+    def __init__(self, space: str, *, encoded: bool) -> None:
+        self._encoded = encoded
+        self._key, self._size, self._modified, self._e_tag, self._class, self._owner, self._id = (
+            space + name for name in ("Key", "Size", "LastModified", "ETag", "StorageClass", "Owner", "ID")
+        )
+
+    def to_object(self, element: Element) -> S3Object:
+        text = element.findtext
+        owner = element.find(self._owner)
+        return S3Object(
+            _key(text(self._key) or "", encoded=self._encoded),
+            _whole(text(self._size) or ""),
+            _moment_ms(text(self._modified) or ""),
+            (text(self._e_tag) or "").strip('"'),
+            text(self._class) or "STANDARD",
+            (owner.findtext(self._id) or "") if owner is not None else "",
+        )
 
 
 def _key(text: str, *, encoded: bool) -> str:
-    # A key is UTF-8; bytes that are not become halves of surrogate pairs, as in names of other file systems.
-    key = unquote_plus(text, errors="surrogateescape") if encoded and _ENCODED.search(text) else text
+    key = _decoded_key(text) if encoded else text
     if not key:
         raise BadPage("it has an object without a key")
     if len(key) > MOST_KEY_BYTES:
         raise BadPage(f"it has a key of more than {MOST_KEY_BYTES} characters")
     return key
+
+
+def _decoded_key(text: str) -> str:
+    above, slash, name = text.rpartition("/")
+    return (_decoded_directory(above) if above else "") + slash + _decoded(name)
+
+
+def _decoded(text: str) -> str:
+    # A key is UTF-8; bytes that are not become halves of surrogate pairs, as in names of other file systems.
+    return unquote_plus(text, errors="surrogateescape") if _ENCODED.search(text) else text
+
+
+_decoded_directory: Final = lru_cache(maxsize=1_024)(_decoded)
+"""Cached, because the objects of a directory follow each other."""
 
 
 def _whole(text: str) -> int | None:

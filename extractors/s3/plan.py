@@ -14,6 +14,7 @@ from extractors.s3.errors import S3Refused
 from extractors.s3.ranges import boundaries, forgotten, joined, saved_ranges
 from extractors.s3.service import Bucket
 from extractors.s3.splits import BucketSplit, RangeSplit
+from navlin.model.image_positions import ENTRIES
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Covered, Position, Split
 from navlin.model.tree import ROOT
@@ -30,6 +31,7 @@ class BucketPlanning:
 
     filters: PathFilters
     prefixes: tuple[str, ...]
+    entries: str
     list_every_ms: int
     objects_in_split: int
 
@@ -53,6 +55,7 @@ class BucketPlanning:
             (whole, *ranges),
             (
                 Position(LISTED_MS, positions.now_ms),
+                Position(ENTRIES, self.entries),
                 *forgotten(each for each in sorted(saved) if each not in starts),
             ),
             (covered,),

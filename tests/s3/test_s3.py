@@ -254,7 +254,11 @@ def test_ranges_that_became_small_are_joined_and_their_positions_go(s3: StubS3) 
     done = rounds.run(AT_MS + 2 * HOUR_MS)
 
     assert [each.after for each in done.splits if isinstance(each, RangeSplit)] == [""]
-    assert rounds.saved == {"objects after ": 10, "listed_ms": AT_MS + 2 * HOUR_MS}
+    assert rounds.saved == {
+        "objects after ": 10,
+        "listed_ms": AT_MS + 2 * HOUR_MS,
+        "entries": "directories",
+    }
 
 
 def test_too_many_saved_ranges_become_fewer() -> None:

@@ -325,6 +325,7 @@ def test_a_prefix_that_may_not_be_listed_any_more_loses_nothing(lake: Lake) -> N
 @pytest.mark.services
 def test_impact_and_unused_know_paths_of_s3(lake: Lake) -> None:
     lake.has_orders()
+    lake.s3.put("reports/part-0")
     read = node("Scan parquet", location="InMemoryFileIndex(1 paths)[s3://lake/wh/orders]")
     events = (start(1, insert("s3a://lake/reports", read)), end(1))
     write_log(

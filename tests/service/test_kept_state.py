@@ -316,6 +316,7 @@ KEPT: Final[dict[str, Row]] = {
         "ranges are joined into larger ones",
         "no loss",
         (
+            ("extractors.s3.plan", "ENTRIES"),
             ("extractors.s3.plan", "LISTED_MS"),
             ("extractors.s3.ranges", "_name(after or prefix)"),
             ("extractors.s3.ranges", "_name(key)"),
