@@ -15,7 +15,7 @@ from navlin.model.tree import upward
 
 RULE = "add_locations"
 FLOWS = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
-PATHS = ("DIRECTORY", "FILE")
+PATHS = ("DIRECTORY", "FILE", "S3BUCKET")
 LOCATIONS = RelationFilter(
     types=(RelationType.LOGICAL_PHYSICAL,), ep1_types=("TABLE", "PARTITION"), ep2_types=PATHS, rule=""
 )

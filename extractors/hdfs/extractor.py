@@ -17,7 +17,6 @@ from extractors.hdfs import spool
 from extractors.hdfs.client import HdfsAddress, hdfs
 from extractors.hdfs.continuity import NamespaceIds, edits_before, why_another, why_not_continued
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
-from extractors.hdfs.filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
 from extractors.hdfs.image_reading import (
     NAMENODE,
     ImageSettings,
@@ -39,6 +38,7 @@ from extractors.hdfs.plan import (
 from extractors.hdfs.reading import HdfsReading, from_tree, read_described, read_trees, read_walk
 from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
+from extractors.path_filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.image_positions import ENTRIES
 from navlin.model.plan import Plan, Positions
@@ -51,7 +51,7 @@ from navlin.model.source import HDFS, Estate, Source
 class Hdfs(Extractor):
     """Extractor for one HDFS. ``image`` is "namenode", the path of an image file, or a directory of checkpoints, such
     as the mounted directory of a standby. ``roots`` are listed if navlin may not read images. ``include`` and
-    ``exclude`` are globs (see `extractors.hdfs.filters`).
+    ``exclude`` are globs (see `extractors.path_filters`).
     """
 
     source: Source

@@ -149,9 +149,7 @@ def _kept(reading: HdfsReading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, 
     import pyarrow.compute as pc
 
     paths, directories = batch.column("path"), batch.column("directory")
-    taken = pc.invert(pc.match_substring_regex(paths, f"^{reading.filters.excluded}$"))
-    if reading.filters.include != ("/",):
-        taken = pc.and_(taken, pc.match_substring_regex(paths, f"^{reading.filters.included}$"))
+    taken = reading.filters.taken(paths)
     sidecars: list[str] = []
     if reading.sidecars:
         beside = pc.and_(pc.and_(taken, pc.invert(directories)), pc.match_substring_regex(paths, _SIDECARS))

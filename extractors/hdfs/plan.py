@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from extractors.hdfs.client import HdfsClient
 from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, NamespaceIds
-from extractors.hdfs.filters import PathFilters
 from extractors.hdfs.image_reading import OfferedImage
 from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
 from extractors.hdfs.touched import TouchedPaths
+from extractors.path_filters import PathFilters
 from navlin.model.batches import in_batches
 from navlin.model.image_positions import IMAGE
 from navlin.model.plan import Plan

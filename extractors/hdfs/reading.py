@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 
 from extractors.hdfs.client import FileStatus, HdfsClient
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable
-from extractors.hdfs.filters import PathFilters
 from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hdfs.status import to_listing
+from extractors.path_filters import PathFilters
 from navlin.model.batches import in_batches
 from navlin.model.records import Listing, Record, Reject
 from navlin.model.source import Source

@@ -74,8 +74,8 @@ class Odd(RestError):
 
 
 class OozieServer:
-    """The REST service of one Oozie. ``odd`` has the entries of lists without an id, and ``cut`` counts the lists that were too
-    long.
+    """The REST service of one Oozie. ``odd`` has the entries of lists without an id, and ``cut`` counts the lists
+    that were too long.
     """
 
     def __init__(self, service: RestService) -> None:

@@ -37,7 +37,7 @@ EDITS_LISTED: Final = 20
 CONTENTS_LISTED: Final = 50
 VALUE_CHARS: Final = 2_000
 _TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression", *CONDITIONS})
-_WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"})
+_WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY", "S3BUCKET"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _contents(request: ApiRequest, shown: ShownEntity) -> Iterator[EntityContent
         case "DATABASE":
             within = f"sourceId:{phrase(entity.source_id)} AND parentPath:{phrase('/' + entity.own_name)}"
             query, title = f"type:(TABLE OR VIEW) AND {within}", "Tables and views"
-        case "DIRECTORY":
+        case "DIRECTORY" | "S3BUCKET":
             within = f"sourceId:{phrase(entity.source_id)} AND parentPath:{phrase(entity.path)}"
             query, title = f"type:(FILE OR DIRECTORY) AND {within}", "Contents"
         case "TABLE" if entity.partitioned:

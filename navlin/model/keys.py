@@ -29,6 +29,7 @@ class EntityType(StrEnum):
     FIELD = "FIELD"
     FILE = "FILE"
     DIRECTORY = "DIRECTORY"
+    S3BUCKET = "S3BUCKET"
     DATASET = "DATASET"
     OPERATION = "OPERATION"
     OPERATION_EXECUTION = "OPERATION_EXECUTION"
@@ -141,7 +142,8 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     ``/a/b``).
 
     ``default_fs`` (``fs.defaultFS``) replaces a missing scheme or host. ``file:/x`` and ``file:///x`` are the same, and
-    so are s3, s3a and s3n. Trailing and doubled slashes do not count. Plans and configurations may hold any text, so a
+    so are s3, s3a and s3n. ``o3fs://bucket.volume.om/key`` is Ozone's older spelling of ``ofs://om/volume/bucket/key``.
+    Trailing and doubled slashes do not count. Plans and configurations may hold any text, so a
     text that is not a location (`is_location`) becomes a path of that name, which matches nothing.
     """
     if not is_location(uri):
@@ -159,6 +161,9 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
         return LOCAL, "file://", path
     if scheme in _S3_SCHEMES:
         return S3, f"s3://{host}", path
+    if scheme == "o3fs" and (named := host.split(".", 2))[1:]:
+        bucket, volume, *manager = named
+        return "OFS", f"ofs://{''.join(manager)}", f"/{volume}/{bucket}{path.rstrip('/')}"
     if scheme == "viewfs":
         # Whatever the mount table, paths of viewfs are not those of a NameNode.
         return HDFS, f"viewfs://{host}", path
@@ -201,12 +206,24 @@ def _after_authority(uri: str) -> str:
 
 
 def path_key(source: Source, path: str, kind: EntityType = EntityType.DIRECTORY) -> Key:
-    """Return the key of a file or directory by its absolute path, case kept."""
+    """Return the key of a file or directory by its absolute path, case kept. The root of a source on S3 is a bucket."""
     if path == "/":
-        return Key(kind, identify(source.id, "/"), source, "/", "/", None, "/")
+        kind = root_type(source.type) if kind is EntityType.DIRECTORY else kind
+        name = bucket_of(source) if kind is EntityType.S3BUCKET else "/"
+        return Key(kind, identify(source.id, "/"), source, name, "/", None, "/")
     above = parent_of(path)
     name = path.rsplit("/", 1)[1]
     return Key(kind, identify(source.id, path), source, name, path.replace("%", "%25"), above, path)
+
+
+def root_type(source_type: str) -> EntityType:
+    """Return the type of the root of a file system."""
+    return EntityType.S3BUCKET if source_type == S3 else EntityType.DIRECTORY
+
+
+def bucket_of(source: Source) -> str:
+    """Return the name of the bucket that a source on S3 serves; "/" if it serves none."""
+    return source.serves[0].rpartition("/")[2] if source.serves else "/"
 
 
 def listed_path_key(source: Source, path: str, kind: EntityType) -> Key:

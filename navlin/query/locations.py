@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import end_of
 from navlin.index.graph.relation import End, StoredRelation
@@ -66,7 +66,7 @@ def _paths_of_partitions(
     """Return the ids of partition paths with flows in this direction. A table may have a hundred thousand partitions,
     so the requests are for flows below the table's directories, and for partitions outside these directories."""
     flows = RelationFilter(reader.options.flow_types, deleted=False)
-    files = ("FILE", "DIRECTORY")
+    files = tuple(sorted(PATH_TYPES))
     flows = replace(flows, ep1_types=files) if direction.near == 1 else replace(flows, ep2_types=files)
     below = [directory for _, directories in tables for directory in directories]
     return [

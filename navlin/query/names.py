@@ -45,7 +45,7 @@ _NAMED: Final = EntityFilter(
 )
 _PATHS: Final = EntityFilter(("FILE", "DIRECTORY", "S3BUCKET"))
 _WITH_COLUMNS: Final = EntityFilter(("TABLE", "VIEW", "DATASET"))
-_LIVE_PATHS: Final = EntityFilter(("FILE", "DIRECTORY"), deleted=False)
+_LIVE_PATHS: Final = EntityFilter(("FILE", "DIRECTORY", "S3BUCKET"), deleted=False)
 _LIVE_DATA: Final = EntityFilter(("DATABASE", "TABLE", "VIEW", "FIELD"), deleted=False)
 _WORD = re.compile(r"[^\W_]{2,}")
 _WORD_CHARS: Final = 60

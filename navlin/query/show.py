@@ -23,7 +23,7 @@ LISTED: Final = 10
 """Maximum number of relations of one kind, and of executions, listed in addition to their number."""
 WRITERS_LOOKED_AT: Final = 1_000
 
-_WRITTEN_TYPES: Final = frozenset({"TABLE", "VIEW", "FILE", "DIRECTORY", "DATASET"})
+_WRITTEN_TYPES: Final = frozenset({"TABLE", "VIEW", "FILE", "DIRECTORY", "S3BUCKET", "DATASET"})
 _LIVE: Final = RelationFilter(deleted=False)
 _DELETED: Final = RelationFilter(deleted=True)
 _RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)

@@ -276,6 +276,7 @@ def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind:
         "hdfs": 'url = "hdfs://a"',
         "yarn": 'urls = ["http://a"]',
         "oozie": 'urls = ["http://a"]',
+        "s3": 'bucket = "lake"',
     }
     own = settings.get(kind, f'directory = "{tmp_path}"')
     file = tmp_path / "navlin.toml"

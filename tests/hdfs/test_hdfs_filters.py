@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.hdfs.filters import BadGlob, PathFilters, check_exclude, check_include
+from extractors.path_filters import BadGlob, PathFilters, check_exclude, check_include
 
 TAKEN, LEFT_OUT = True, False
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractors.hdfs.client import HdfsEvent
-from extractors.hdfs.filters import PathFilters
 from extractors.hdfs.touched import TouchedPaths
+from extractors.path_filters import PathFilters
 from navlin.model.tree import contains, parent_of
 
 

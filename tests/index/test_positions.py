@@ -121,6 +121,25 @@ SETTINGS = {
         "connect_timeout_s": KEPT,
         "read_timeout_s": KEPT,
     },
+    "s3": {
+        "bucket": ANEW,
+        "endpoint": ANEW,
+        "region": ANEW,
+        "aliases": ANEW,
+        "claimed": ANEW,
+        # The visible prefixes depend on the credentials.
+        "profile": ANEW,
+        "credentials_file": ANEW,
+        "ca_file": KEPT,
+        "list_every_s": KEPT,
+        "include": ANEW,
+        "exclude": ANEW,
+        "entries": ANEW,
+        "user_metadata": ANEW,
+        "object_tags": ANEW,
+        "objects_in_split": KEPT,
+        "timeout_s": KEPT,
+    },
     "sqoop_publications": {
         "directory": KEPT,
         "pattern": KEPT,
@@ -185,6 +204,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "hdfs": {"url": "hdfs://a:8020"},
     "yarn": {"urls": ("http://a:8088",)},
     "oozie": {"urls": ("http://a:11000/oozie",)},
+    "s3": {"bucket": "lake"},
     "spark_events": {"directory": "/logs"},
 }
 

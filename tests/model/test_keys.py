@@ -13,6 +13,7 @@ from navlin.model.keys import (
     location_key,
     operation_key,
     partition_key,
+    path_key,
     split_location,
     table_key,
 )
@@ -78,6 +79,12 @@ def test_paths_are_never_folded() -> None:
         ("viewfs:///x", "viewfs://c", (HDFS, "viewfs://c", "/x")),
         ("hdfs://nn:8020/a?b#c %20d", "", (HDFS, "hdfs://nn:8020", "/a?b#c %20d")),
         ("s3a://bucket/k", "", (S3, "s3://bucket", "/k")),
+        ("ofs://om/vol/bucket/key", "", ("OFS", "ofs://om", "/vol/bucket/key")),
+        ("o3fs://bucket.vol.om/key/", "", ("OFS", "ofs://om", "/vol/bucket/key")),
+        ("O3FS://bucket.vol.om.example:9862//a//b", "", ("OFS", "ofs://om.example:9862", "/vol/bucket/a/b")),
+        ("o3fs://bucket.vol.om", "", ("OFS", "ofs://om", "/vol/bucket")),
+        ("o3fs://bucket.vol/key", "", ("OFS", "ofs://", "/vol/bucket/key")),
+        ("o3fs://bucket/key", "", ("O3FS", "o3fs://bucket", "/key")),
         ("s3n://key:secret@bucket/k", "", (S3, "s3://bucket", "/k")),
         ("abfs://data@account.dfs/x", "", ("ABFS", "abfs://data@account.dfs", "/x")),
         ("/x", "", (HDFS, "", "/x")),
@@ -89,6 +96,23 @@ def test_every_spelling_of_a_location_is_split_alike(
     uri: str, default_fs: str, expected: tuple[str, str, str]
 ) -> None:
     assert split_location(uri, default_fs) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "name"),
+    [
+        (Source("1", S3, "S3-1", "c", ("s3://lake", "s3://alias")), "S3BUCKET", "lake"),
+        (Source("1", S3, "s3://lake", "c", ("s3://lake",), configured=False), "S3BUCKET", "lake"),
+        (Source("1", S3, "S3-2", "c", ("https://minio:9000/lake",)), "S3BUCKET", "lake"),
+        (Source("1", HDFS, "HDFS-1", "c", ("hdfs://ns1",)), "DIRECTORY", "/"),
+    ],
+)
+def test_the_root_of_a_source_on_s3_is_its_bucket(source: Source, kind: str, name: str) -> None:
+    root = path_key(source, "/")
+
+    assert (root.type.value, root.name, root.tree_path, root.file_system_path) == (kind, name, "/", "/")
+    # The MD5 of "1##/" in UTF-16LE, whatever the type.
+    assert root.identity == "cde48891ded7c3b216e6eb8edaf5721e"
 
 
 def test_the_same_text_over_other_tables_is_another_operation() -> None:

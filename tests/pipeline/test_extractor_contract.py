@@ -29,6 +29,7 @@ from extractors.hms.idl import Database
 from extractors.impala_events import ImpalaEvents
 from extractors.oozie import Oozie
 from extractors.openlineage import OpenLineageEvents
+from extractors.s3 import S3
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import SqoopPublications, Yarn
 from navlin.index.write.documents import entity_envelope, relation_envelope
@@ -43,9 +44,10 @@ from tests.lineage_logs import test_hive_events, test_impala_events
 from tests.repository.test_documents import README, SHOWN_SOURCES, as_toml
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
+from tests.services.s3 import StubS3
 from tests.services.wire import Wire
 from tests.spark import test_spark_lineage_events
-from tests.support import oozie_rounds, openlineage, spark_logs, yarn_rounds
+from tests.support import oozie_rounds, openlineage, s3_rounds, spark_logs, yarn_rounds
 from tests.yarn import test_sqoop_publications
 
 # Exclude extractors that other tests of the session register.
@@ -145,6 +147,20 @@ def oozie(services: Services, directory: Path) -> Iterator[Case]:
 
 
 @contextmanager
+def s3(services: Services, directory: Path) -> Iterator[Case]:
+    made = s3_rounds
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        StubS3("contract", "orders/part-0", "orders//part-1") as server,
+    ):
+        for name, value in made.ENVIRONMENT.items():
+            patch.setenv(name, value)
+        extractor = S3(*source_of("s3"), "contract", server.url)
+        # No request: the bucket was listed less than an hour ago.
+        yield Case(extractor, made.AT_MS, lambda: len(server.asked), at_rest=0)
+
+
+@contextmanager
 def spark_events(services: Services, directory: Path) -> Iterator[Case]:
     plan = spark_logs.insert("file:/data/out", spark_logs.scan("sales.orders"), table="sales.totals")
     log = spark_logs.write_log(
@@ -207,7 +223,7 @@ def _now_ms() -> int:
 CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = {
     each.__name__: each
     for each in (
-        *(hms, hdfs, yarn, oozie, spark_events, spark_lineage_events),
+        *(hms, hdfs, yarn, oozie, s3, spark_events, spark_lineage_events),
         *(impala_events, hive_events, openlineage_events, sqoop_publications),
     )
 }

@@ -16,6 +16,7 @@ from navlin.model.records import Entity, Listing
 from navlin.model.source import Source
 
 HDFS = Source("0123", "HDFS", "HDFS-1", "c")
+S3 = Source("4567", "S3", "S3-1", "c", ("s3://lake",))
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/"), min_size=1, max_size=12)
 MOMENTS_MS = st.none() | st.integers(0, 2**42) | st.sampled_from([-(2**60), 2**60, 253_402_300_799_999])
 ROWS = st.fixed_dictionaries(
@@ -45,12 +46,12 @@ TYPES = {
 }
 
 
-def one_by_one(rows: list[dict[str, Any]]) -> list[Envelope]:
+def one_by_one(source: Source, rows: list[dict[str, Any]]) -> list[Envelope]:
     return [
         entity_envelope(
             Entity(
                 listed_path_key(
-                    HDFS, row["path"], EntityType.DIRECTORY if row["directory"] else EntityType.FILE
+                    source, row["path"], EntityType.DIRECTORY if row["directory"] else EntityType.FILE
                 ),
                 7,
                 {name: row[name] for name in TYPES},
@@ -61,12 +62,12 @@ def one_by_one(rows: list[dict[str, Any]]) -> list[Envelope]:
     ]
 
 
-def as_columns(rows: list[dict[str, Any]], *, dictionaries: bool = False) -> list[Envelope]:
+def as_columns(source: Source, rows: list[dict[str, Any]], *, dictionaries: bool = False) -> list[Envelope]:
     attributes = {name: pa.array([row[name] for row in rows], type) for name, type in TYPES.items()}
     if dictionaries:
         attributes["owner"] = attributes["owner"].dictionary_encode()
     listing = Listing(
-        HDFS,
+        source,
         7,
         [row["path"] for row in rows],
         [row["directory"] for row in rows],
@@ -77,9 +78,11 @@ def as_columns(rows: list[dict[str, Any]], *, dictionaries: bool = False) -> lis
     return [Envelope(**row) for batch in batches for row in batch.to_pylist()]
 
 
-@given(st.lists(ROWS, max_size=20), st.booleans())
-def test_a_listing_equals_its_rows_one_by_one(rows: list[dict[str, Any]], dictionaries: bool) -> None:
-    columns, rows_alone = as_columns(rows, dictionaries=dictionaries), one_by_one(rows)
+@given(st.sampled_from([HDFS, S3]), st.lists(ROWS, max_size=20), st.booleans())
+def test_a_listing_equals_its_rows_one_by_one(
+    source: Source, rows: list[dict[str, Any]], dictionaries: bool
+) -> None:
+    columns, rows_alone = as_columns(source, rows, dictionaries=dictionaries), one_by_one(source, rows)
 
     assert [each._replace(document=b"", volatile=b"") for each in columns] == [
         each._replace(document=b"", volatile=b"") for each in rows_alone
@@ -90,7 +93,7 @@ def test_a_listing_equals_its_rows_one_by_one(rows: list[dict[str, Any]], dictio
 def test_a_row_implies_a_relation_to_its_directory() -> None:
     row = dict.fromkeys(TYPES) | {"path": "/a/b", "directory": False, "lastAccessed": None}
 
-    [envelope] = as_columns([row])
+    [envelope] = as_columns(HDFS, [row])
 
     above = listed_path_key(HDFS, "/a", EntityType.DIRECTORY)
     _, relation = implied_relation(envelope)
@@ -100,6 +103,15 @@ def test_a_row_implies_a_relation_to_its_directory() -> None:
         "DIRECTORY",
         "FILE",
     )
+
+
+def test_a_row_at_the_top_of_a_bucket_implies_a_relation_to_the_bucket() -> None:
+    row = dict.fromkeys(TYPES) | {"path": "/a", "directory": True, "lastAccessed": None}
+
+    [envelope] = as_columns(S3, [row])
+
+    _, relation = implied_relation(envelope)
+    assert (relation["endpoint1Type"], relation["endpoint2Type"]) == ("S3BUCKET", "DIRECTORY")
 
 
 def test_a_long_listing_is_split_into_batches_in_order() -> None:

@@ -17,7 +17,6 @@ import pytest
 
 from extractors.hdfs.client import HdfsAddress, HdfsClient
 from extractors.hdfs.errors import HdfsError, HdfsUnavailable, to_error
-from extractors.hdfs.filters import PathFilters
 from extractors.hdfs.reading import HdfsReading, read_described, read_trees, read_walk
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hms import HiveMetastore, idl
@@ -25,6 +24,7 @@ from extractors.hms.client import MetastoreError
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import follow
 from extractors.openlineage.openlineage_events import EventsSplit
+from extractors.path_filters import PathFilters
 from navlin.model.keys import EntityType
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Listing, Position, Record, Reject, Split

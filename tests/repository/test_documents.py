@@ -111,9 +111,10 @@ def test_the_readme_shows_every_section() -> None:
 
 
 def test_the_readmes_configurations_are_valid(tmp_path: Path) -> None:
-    ldap, shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    s3, ldap, shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 
-    for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
+    alone = '[navlin]\ncluster = "c"\n'
+    for example in (shortest, alone + kerberos, alone + s3):
         (tmp_path / "navlin.toml").write_text(example)
         assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
     (tmp_path / "navlin.toml").write_text(f'[navlin]\ncluster = "c"\n{ldap}')

@@ -161,6 +161,7 @@ WHERE = {
     ("oozie", (("auth", "kerberos"),)): True,
     ("oozie", (("ca_file", "/etc/ca.pem"),)): True,
     ("hdfs", ()): True,
+    ("s3", ()): True,
     ("spark_events", ()): True,
     # These extractors decide for each split.
     ("impala_events", ()): False,

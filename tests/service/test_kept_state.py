@@ -21,6 +21,7 @@ from extractors.lineage import followed_files, kept_open_files
 from extractors.oozie import plan as oozie
 from extractors.oozie import reading
 from extractors.openlineage import kept_runs
+from extractors.s3 import ranges
 from extractors.spark import application, spark_events, stream_columns, stream_state, streams
 from extractors.yarn import engine_runs, jobs
 from extractors.yarn import plan as yarn
@@ -317,6 +318,20 @@ KEPT: Final[dict[str, Row]] = {
             "extractors.yarn.configuration.JobPath",
         ),
         ("test_an_odd_value_is_bounded_and_becomes_records",),
+    ),
+    "how a bucket is divided": Row(
+        f"a number and a key for each {20_000:,} objects (`objects_in_split`), and at most {ranges.MOST_RANGES:,} of a"
+        " prefix from its second listing on",
+        "a prefix's",
+        "ranges are joined into larger ones",
+        "no loss",
+        (
+            ("extractors.s3.plan", "ENTRIES"),
+            ("extractors.s3.plan", "LISTED_MS"),
+            ("extractors.s3.ranges", "_name(after or prefix)"),
+            ("extractors.s3.ranges", "_name(key)"),
+        ),
+        proved=("test_too_many_saved_ranges_become_fewer",),
     ),
     "how far an export is": Row(
         f"{NUMBER} each",

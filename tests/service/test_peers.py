@@ -3,6 +3,7 @@ checked form, and comes from the right service."""
 
 from __future__ import annotations
 
+import os
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsError
 from extractors.hms import client as hms
 from extractors.oozie import Oozie
 from extractors.rest import RestError, RestUnavailable
+from extractors.s3 import credentials
+from extractors.s3 import service as s3
+from extractors.s3.errors import S3Error
 from extractors.yarn.splits import SeenSplit
 from navlin.access.ldap import LdapEndpoint, LdapError, conversation
 from navlin.cli import server as another_navlin
@@ -105,6 +109,30 @@ def _yarn(following: Following, **settings: Any) -> Following:
 def shapes(*bodies: bytes) -> dict[str, tuple[Made, str]]:
     words = "unexpected form|not JSON|no property"
     return {f"shape {body[:40]!r}": (partial(hostile.http_answer, body), words) for body in bodies}
+
+
+_S3_OWN: Final = {
+    "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_CONFIG_FILE": "/nowhere",
+    "AWS_SHARED_CREDENTIALS_FILE": "/nowhere", "AWS_EC2_METADATA_DISABLED": "true",
+}  # fmt: skip
+
+
+def s3_listing(where: str, scheme: str = "http") -> Any:
+    address = s3.BucketAddress(
+        "lake", f"{scheme}://{where}", "us-east-1", timeout_s=SILENCE_S, wait=lambda seconds: None
+    )
+    with patch.dict(os.environ, _S3_OWN), s3.asking(address) as bucket:
+        return sum(len(page.objects) for page in bucket.pages("", ""))
+
+
+def s3_credentials(where: str, _: str = "") -> Any:
+    by_container = {**_S3_OWN, "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"http://{where}/role"}
+    del by_container["AWS_ACCESS_KEY_ID"], by_container["AWS_SECRET_ACCESS_KEY"]
+    with patch.dict(os.environ, by_container), patch.object(credentials, "DEADLINE_S", 4):
+        os.environ.pop("AWS_ACCESS_KEY_ID", None)
+        return credentials.S3Signer(credentials.BY_DEFAULT).signed(
+            "GET", "http://127.0.0.1:1/lake", "us-east-1"
+        )
 
 
 def metastore(where: str, **settings: Any) -> Any:
@@ -247,6 +275,38 @@ PEERS: Final[dict[str, Peer]] = {
             **shapes(b"[]", b"5", b'{"apps":1}', b'{"workflows":5}', b'{"workflows":"x"}', b"<html></html>", b""),
         },
         by_tls=by_tls(oozie_listing),
+    ),
+    "S3": Peer(
+        s3_listing,
+        S3Error,
+        whole_s=6,
+        most_mib=64,
+        attacks={
+            **HTTP_SILENT,
+            "endless": (hostile.http_endless, "more than 16 MiB|not whole"),
+            "bomb": (hostile.http_bomb, "more than 16 MiB"),
+            "many elements": (partial(hostile.http_answer, b"<a>" * 1_000_000), "more than 200,000 elements"),
+            "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/lake"), "leads to another address"),
+            "another bucket": (
+                partial(hostile.http_answer, b"<ListBucketResult><Name>b</Name></ListBucketResult>"),
+                "it is about the bucket 'b'",
+            ),
+            "a page": (partial(hostile.http_answer, b"<html></html>"), "not a ListBucketResult"),
+            "nothing": (partial(hostile.http_answer, b""), "not whole, or not XML"),
+        },
+        by_tls=by_tls(s3_listing),
+    ),
+    "services that give credentials for S3": Peer(
+        s3_credentials,
+        S3Error,
+        whole_s=30,
+        most_mib=1_024,
+        attacks={
+            "silence": (hostile.silence, "credentials"),
+            "drip": (hostile.http_drip, "did not answer within 4 s"),
+            "a page": (partial(hostile.http_answer, b"<html></html>"), "credentials"),
+        },
+        names_it=False,
     ),
     "the metastore": Peer(
         metastore,

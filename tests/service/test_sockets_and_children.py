@@ -19,7 +19,7 @@ SPEAKING: Final = (
     "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process", "requests", "urllib3", "pysolr",
     "thrift.transport", "uvicorn", "py4j", "pyspark.conf", "pyspark.core", "pyspark.daemon", "pyspark.java_gateway",
     "pyspark.sql.SparkSession", "navlin.java_child.JavaChild", "os.fork", "os.forkpty", "os.system", "os.popen", "os.exec",
-    "os.spawn", "os.posix_spawn",
+    "os.spawn", "os.posix_spawn", "botocore.session",
 )  # fmt: skip
 """Modules, or single names in modules, that connect to another process or start one."""
 SILENT: Final = re.compile(
@@ -36,6 +36,8 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     ("extractors.hms.bounded_socket", "thrift.transport.TSSLSocket.TSSLSocket"): "the metastore",
     ("extractors.hms.bounded_socket", "thrift.transport.TSocket.TSocket"): "the metastore",
     ("extractors.rest", "requests.Session"): "the ResourceManager",
+    ("extractors.s3.credentials", "botocore.session.Session"): "services that give credentials for S3",
+    ("extractors.s3.service", "requests.Session"): "S3",
     ("navlin.access.ldap", "socket.create_connection"): "the directory of users",
     ("navlin.bounded_http", "requests.adapters.HTTPAdapter"): "Solr",
     ("navlin.bounded_http", "urllib3.connection.HTTPConnection"): "Solr",

@@ -17,6 +17,7 @@ from extractors.lineage.file_split import FileSplit
 from extractors.oozie import wanted as oozie
 from extractors.oozie.answers import JobKind
 from extractors.openlineage.openlineage_events import EventsSplit
+from extractors.s3.splits import BucketSplit, RangeSplit
 from extractors.spark.spark_events import LogSplit
 from extractors.yarn.engine_runs import MergingSplit
 from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
@@ -44,6 +45,8 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "jobs of Oozie": (oozie.JobsSplit(JobKind.WORKFLOW, (oozie.JobToRead("1-W"),), 0, 10), False),
     "jobs of Oozie beyond the bounds": (oozie.LeftOutSplit("http://oozie", (("too many", 3),)), False),
     "jobs of a run that were read apart": (MergingSplit(()), False),
+    "a bucket": (BucketSplit("eu-west-1", 0), False),
+    "keys of a bucket": (RangeSplit("a/", "a/b", "", "eu-west-1", 0), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),
 }
 """kind → (example split, whether it is local because it names a file on navlin's host)"""

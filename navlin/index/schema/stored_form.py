@@ -36,6 +36,9 @@ CLASSES: Final[Mapping[tuple[str, str], str]] = {
     ("YARN", "OPERATION_EXECUTION"): "yarn_operation_execution",
     ("PIG", "OPERATION"): "pig_operation",
     ("PIG", "OPERATION_EXECUTION"): "pig_op_exec",
+    ("S3", "S3BUCKET"): "s3_bucket",
+    ("S3", "DIRECTORY"): "s3_object",
+    ("S3", "FILE"): "s3_object",
     ("OOZIE", "OPERATION"): "oozie_operation",
     ("OOZIE", "OPERATION_EXECUTION"): "oozie_operation_execution",
 }

@@ -35,7 +35,7 @@ from navlin.index.schema.fields import (
 from navlin.index.schema.stored_form import PACKAGE, class_of
 from navlin.index.write.documents import digest_of_json, entity_envelope
 from navlin.model.identity import identify_each
-from navlin.model.keys import EntityType, listed_path_key
+from navlin.model.keys import EntityType, listed_path_key, root_type
 from navlin.model.records import Entity, Listing
 from navlin.model.redaction import MASK, redact, shows
 from navlin.model.source import Source
@@ -154,7 +154,7 @@ def _by_column(rows: _ListedRows) -> pa.RecordBatch:
         "type": kinds,
         "source_type": source.type,
         "parent_id": above_ids,
-        "parent_type": EntityType.DIRECTORY.value,
+        "parent_type": _parent_types(source, above),
         "where_claimed": rows.where_claimed,
         "user_fields": _user_fields(members | volatile),
     }
@@ -163,6 +163,14 @@ def _by_column(rows: _ListedRows) -> pa.RecordBatch:
     )
     unusual = np.flatnonzero(_unusual(rows).to_numpy(zero_copy_only=False))
     return _with(batch, unusual, [_by_row(rows, at) for at in unusual.tolist()]) if len(unusual) else batch
+
+
+def _parent_types(source: Source, above: pa.DictionaryArray) -> Any:
+    """Return the type of each row's parent, whose path is ``above``; one text if all have the same type."""
+    directory, root = EntityType.DIRECTORY.value, root_type(source.type).value
+    if root == directory:
+        return directory
+    return pc.if_else(pc.equal(above.dictionary, "/"), root, directory).take(above.indices)
 
 
 # -- Pieces of JSON ------------------------------------------------------------------------------------------------------

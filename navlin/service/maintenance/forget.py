@@ -32,7 +32,7 @@ from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.write.graph_changes import GraphChanges
 from navlin.model.batches import in_batches
-from navlin.model.source import HDFS
+from navlin.model.source import HDFS, S3
 from navlin.model.tree import ROOT, contains, tree_path
 
 BATCH = 5_000
@@ -91,7 +91,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         run_ids, _ = runs_to_link(solr, source.id, record.iteration)
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
-        if source.type != HDFS and not source.metastore:
+        if source.type not in (HDFS, S3) and not source.metastore:
             # The reads that the source recorded are lost with it. So for a period that begins before now, no entity may
             # count as unused.
             remember_lost_reads(solr, stamp.now_ms)

@@ -256,7 +256,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
 
 
 PATHS_OF_SOURCES: Final = frozenset(
-    {"ca_file", "directory", "hadoop_configuration_directory", "keytab", "krb5_conf"}
+    {"ca_file", "credentials_file", "directory", "hadoop_configuration_directory", "keytab", "krb5_conf"}
 )
 """Names of the extractor settings whose values are local paths, unless they are URLs."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")

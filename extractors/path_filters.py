@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from extractors.lineage.staging import left_out
 
@@ -44,6 +45,16 @@ class PathFilters:
         return not self._excluded.fullmatch(path) and (
             self.include == ("/",) or self._included.fullmatch(path) is not None
         )
+
+    def taken(self, paths: Any) -> Any:
+        """Return for each path of an Arrow array whether it is to be read, as an Arrow array."""
+        # Loads pyarrow, so it is imported only when many paths are read.
+        import pyarrow.compute as pc
+
+        taken = pc.invert(pc.match_substring_regex(paths, f"^{self.excluded}$"))
+        if self.include != ("/",):
+            taken = pc.and_(taken, pc.match_substring_regex(paths, f"^{self.included}$"))
+        return taken
 
     @property
     def included(self) -> str:
