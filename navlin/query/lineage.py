@@ -24,6 +24,7 @@ from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.relation import End, Side, StoredRelation
+from navlin.index.graph.remembered import answered
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
@@ -53,13 +54,23 @@ class UnknownEntity(Refusal):
 
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    return with_statement_names(Graph(solr), lineage_and_ground(solr, start, options or Options())[0])
+    asked = options or Options()
+    return answered(solr, lambda graph: lineage_of(graph, start, asked))
+
+
+def lineage_of(graph: Graph, start: str, options: Options) -> Lineage:
+    """Return the lineage as read from ``graph``. Raises `UnknownEntity`."""
+    return with_statement_names(graph, _walked(graph, start, options)[0])
 
 
 def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
     """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
     entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
-    with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
+    return answered(solr, lambda graph: _walked(graph, start, options))
+
+
+def _walked(graph: Graph, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
+    with _UNCOLLECTED, closing(Reader(graph, options)) as reader:
         walk = _Walk(start, options, reader)
         answer = walk.run()
         return answer, frozenset(reader.asked | walk.ground)

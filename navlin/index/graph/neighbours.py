@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from navlin.index.graph.filters import RelationFilter
-from navlin.index.graph.relation import NAMED, Side, StoredRelation
+from navlin.index.graph.relation import NAMED, VERSION, Side, StoredRelation
 from navlin.index.schema.fields import RELATIONS
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
@@ -55,16 +55,21 @@ class Wanted:
 @dataclass(slots=True)
 class Neighbours:
     """Relations of some ids. ``relations`` maps ids to relations, with those stated by several sources merged; ``cut``
-    are the ids with more relations than were read."""
+    are the ids with more relations than were read.
+
+    If `VERSION` was among the fields, ``versions`` maps each id that is not cut and shares no document with another id to
+    the versions of its documents.
+    """
 
     relations: Mapping[str, Sequence[StoredRelation]]
     cut: frozenset[str] = frozenset()
+    versions: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> list[Neighbours]:
     """Return the neighbours for each request. All are read together if they fit on a page. ``fields`` is `NAMED`,
-    `WALKED`, `IDENTIFIED` or `FLOWING`."""
-    collected = [_Collected.of(each) for each in wanted]
+    `WALKED`, `IDENTIFIED` or `FLOWING`, possibly with `VERSION`."""
+    collected = [_Collected.of(each, versioned=VERSION in fields) for each in wanted]
     if len(wanted) == 1 or not _read_together(solr, collected, fields):
         for each in collected:
             for batch in in_batches(dict.fromkeys(each.wanted.ids), IDS_A_BATCH):
@@ -78,16 +83,27 @@ class _Collected:
     ids: frozenset[str]
     found: dict[str, dict[tuple[str, str, str], StoredRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
+    versions: dict[str, list[int]] | None = None
+    shared: set[str] = field(default_factory=set)
+    """Ids with a document that has further ids at the same side."""
 
     @classmethod
-    def of(cls, wanted: Wanted) -> _Collected:
-        return cls(wanted, frozenset(wanted.ids))
+    def of(cls, wanted: Wanted, *, versioned: bool) -> _Collected:
+        ids = frozenset(wanted.ids)
+        return cls(wanted, ids, versions={one: [] for one in ids} if versioned else None)
 
     def add(self, documents: Iterable[dict[str, Any]], ids: Set[str]) -> None:
         """Add documents, which must be in order, to these ids. Nothing is added to an id after its first edge past the
         fan-out."""
         side, fan_out, cut = self.wanted.side, self.wanted.fan_out, self.cut
+        versions, near = self.versions, self.wanted.field
         for document in documents:
+            if versions is not None:
+                at = document[near]
+                if len(at) > 1:
+                    self.shared.update(at)
+                elif at[0] in versions:
+                    versions[at[0]].append(document[VERSION])
             for relation in StoredRelation.each_of(document, keep=False):
                 key = relation.key
                 one = key[side]
@@ -103,7 +119,9 @@ class _Collected:
 
     def neighbours(self) -> Neighbours:
         relations = {one: tuple(known.values()) for one, known in self.found.items()}
-        return Neighbours(relations, frozenset(self.cut))
+        left_out = self.cut | self.shared
+        versions = {one: each for one, each in (self.versions or {}).items() if one not in left_out}
+        return Neighbours(relations, frozenset(self.cut), versions)
 
 
 def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> bool:
