@@ -32,12 +32,14 @@ class Walked:
     aliases: dict[str, dict[str, StoredRelation]] = field(default_factory=dict)
     located: set[str] = field(default_factory=set)
     looked_up: set[str] = field(default_factory=set)
+    _hops: dict[str, Node] = field(default_factory=dict)
 
     def add_flow(self, relation: StoredRelation) -> None:
         """Add a flow, merged with a known flow of the same key."""
         key = relation.key
-        known = self.flows.get(key)
-        self.flows[key] = relation if known is None else known.merged(relation)
+        known = self.flows.setdefault(key, relation)
+        if known is not relation:
+            self.flows[key] = known.merged(relation)
 
     def add_alias(self, relation: StoredRelation) -> None:
         """Add a LOGICAL_PHYSICAL relation at both ends."""
@@ -48,9 +50,14 @@ class Walked:
         return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
     def hop(self, identity: str) -> Node:
-        entity = self.entities[identity]
-        unseen = identity in self.placeholders
-        return Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
+        """Return a hidden entity as a hop of an edge. Its name must be known by now."""
+        hop = self._hops.get(identity)
+        if hop is None:
+            entity = self.entities[identity]
+            unseen = identity in self.placeholders
+            hop = Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
+            self._hops[identity] = hop
+        return hop
 
 
 class Step(NamedTuple):
@@ -72,29 +79,24 @@ class Way(NamedTuple):
     type: RelationType
     last: Step
 
-    def between(self) -> list[str]:
-        """Return the ids of the entities that the path passes through, in the direction of the flow."""
-        ids = [step.at for step in self._steps()][1:]
-        return ids[::-1]
+    def between(self) -> Iterator[str]:
+        """Yield the ids of the entities that the path passes through, from its end to its beginning."""
+        step = self.last.before
+        while step is not None and step.relation is not None:
+            yield step.at
+            step = step.before
 
     def edge(self, walked: Walked) -> Edge:
         """Return the displayed edge for this path."""
-        relations = [step.relation for step in self._steps() if step.relation is not None]
-        return Edge(
-            self.source,
-            self.target,
-            self.type,
-            tuple(walked.hop(each) for each in self.between()),
-            inferred=any(relation.inferred for relation in relations),
-            incomplete=any(relation.incomplete for relation in relations),
-            parsed=any(relation.parsed for relation in relations),
-        )
-
-    def _steps(self) -> Iterator[Step]:
+        inferred = incomplete = parsed = False
         step: Step | None = self.last
-        while step is not None and step.relation is not None:
-            yield step
+        while step is not None and (relation := step.relation) is not None:
+            inferred = inferred or relation.inferred
+            incomplete = incomplete or relation.incomplete
+            parsed = parsed or relation.parsed
             step = step.before
+        via = tuple(map(walked.hop, self.between()))[::-1]
+        return Edge(self.source, self.target, self.type, via, inferred, incomplete, parsed)
 
 
 def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:

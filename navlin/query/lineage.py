@@ -307,12 +307,15 @@ class _Walk:
         flows = self._followed(self._flows(ids, direction))
         self._meet(flows, direction)
         arrivals: dict[str, None] = {}
+        entities, add_flow, stops = self.entities, self.walked.add_flow, bool(self.options.stops)
+        upstream = direction.far == 1
         for relation in flows:
-            far = relation.end(direction.far)
-            if self._known(far):
-                if not self._stopped(far.id):
-                    self.walked.add_flow(relation)
-                    arrivals[far.id] = None
+            far = relation.ep1 if upstream else relation.ep2
+            identity = far.id
+            if identity in entities or self._known(far):
+                if not (stops and self._stopped(identity)):
+                    add_flow(relation)
+                    arrivals[identity] = None
             else:
                 self.unlinked[relation.key] = relation
         if self.options.operations and not self.options.readers and direction is Direction.DOWNSTREAM:
@@ -345,19 +348,23 @@ class _Walk:
         """Load the entities at the far ends of flows. For hidden operations, the data in the relation are enough."""
         ends: dict[str, None] = {}
         side, entities = direction.far, self.entities
+        loaded, named = self.options.operations, not self.options.unlinked
         for relation in flows:
-            end = relation.end(side)
-            if end.type not in PASSED_TYPES or self.options.operations:
-                ends[end.id] = None
-            elif end.id not in entities:
-                entities[end.id] = entity_of(end)
-                if not relation.id:
-                    # An operation leads to another; the relation was read without the names of its ends.
-                    ends[end.id] = None
-                elif not self.options.unlinked:
-                    self.named_by[end.id] = relation.id, side
-            elif relation.id and entities[end.id].name == end.id and not self.options.unlinked:
-                self.named_by.setdefault(end.id, (relation.id, side))
+            near, end = (relation.ep2, relation.ep1) if side == 1 else (relation.ep1, relation.ep2)
+            identity = end.id
+            if loaded or end.type not in PASSED_TYPES:
+                ends[identity] = None
+            elif near.type in PASSED_TYPES:
+                # An operation leads to another; such relations are read without the names of their ends.
+                if identity not in entities:
+                    entities[identity] = entity_of(end)
+                    ends[identity] = None
+            elif identity not in entities:
+                entities[identity] = entity_of(end)
+                if named:
+                    self.named_by[identity] = relation.id, side
+            elif named and identity not in self.named_by and entities[identity].name == identity:
+                self.named_by[identity] = relation.id, side
         entities.update(self.reader.met(ends))
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:

@@ -113,7 +113,12 @@ class Reader:
 
     def begin_level(self, ids: Sequence[str], direction: Direction, room: int) -> Future[None]:
         """Start reading the data that a walk needs between these shown nodes and the next shown nodes, in few requests.
-        If there is ``room`` to show all next nodes, read their relations, too. Further data are read on demand."""
+        If there is ``room`` to show all next nodes, read their relations, too. Further data are read on demand, as are all
+        data if the graph has them at hand."""
+        if self.graph.at_hand:
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return nothing
         return self._levels.submit(self._read_level, ids, direction, room)
 
     @property

@@ -73,6 +73,8 @@ class Question:
     memory: Memory
     current: dict[Kind, dict[str, Remembered]] = field(default_factory=dict)
     used: dict[Kind, dict[str, Remembered]] = field(default_factory=dict)
+    absent: bool = False
+    """Whether anything that the question looked for was not remembered."""
 
     def look(self, kind: Kind, ids: Iterable[str]) -> tuple[dict[str, Remembered], list[str]]:
         """Return id → result, for the ids that were read before, and the other ids."""
@@ -83,7 +85,9 @@ class Question:
         if remembered:
             self.used.setdefault(kind, {}).update(remembered)
             found |= remembered
-        return found, [one for one in wanted if one not in found]
+        absent = [one for one in wanted if one not in found]
+        self.absent = self.absent or bool(absent)
+        return found, absent
 
     def keep(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
         """Remember results that were read just now."""
@@ -133,6 +137,12 @@ class RememberedGraph(Graph):
     are current."""
 
     question: Question
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether everything that was looked for since the last call was remembered."""
+        absent, self.question.absent = self.question.absent, False
+        return not absent
 
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
         fields = WALKED if fields == IDENTIFIED else fields
