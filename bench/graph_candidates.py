@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from queue import Empty
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -242,18 +243,19 @@ def walk(ends: Callable[[bytes, bytes], list[tuple[bytes, int]]], start: bytes) 
     return read
 
 
-def walk_until(kept: Kept, starts: list[bytes], until_s: float) -> list[float]:
-    """Walk until a time (monotonic, s). Return the seconds of each walk."""
+def walk_for(kept: Kept, starts: list[bytes], seconds: float) -> list[float]:
+    """Walk for some seconds, at least once. Return the seconds of each walk."""
     taken: list[float] = []
-    while time.monotonic() < until_s:
+    until_s = time.monotonic() + seconds
+    while not taken or time.monotonic() < until_s:
         begun_s = time.perf_counter()
         walk(kept.ends, starts[len(taken) % len(starts)])
         taken.append(time.perf_counter() - begun_s)
     return taken
 
 
-def _reader(kind: type[Kept], home: Path, starts: list[bytes], until_s: float, answers: Any) -> None:
-    answers.put(walk_until(kind(home), starts, until_s))
+def _reader(kind: type[Kept], home: Path, starts: list[bytes], seconds: float, answers: Any) -> None:
+    answers.put(walk_for(kind(home), starts, seconds))
 
 
 def _first_walk(kind: type[Kept], home: Path, start: bytes, answers: Any) -> None:
@@ -277,28 +279,29 @@ def beside_writer(
     kind: type[Kept], kept: Kept, home: Path, starts: list[bytes], changed: Lists, seconds: float
 ) -> tuple[list[float], int]:
     """Return the seconds of the walks of two readers, and how often the writer has written meanwhile."""
-    until_s = time.monotonic() + seconds
     taken: list[float] = []
     readers: list[Any]
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     if kind.shared:
         readers = [
-            context.Process(target=_reader, args=(kind, home, starts, until_s, answers)) for _ in range(2)
+            context.Process(target=_reader, args=(kind, home, starts, seconds, answers)) for _ in range(2)
         ]
     else:
         readers = [
-            threading.Thread(target=lambda: answers.put(walk_until(kept, starts, until_s))) for _ in range(2)
+            threading.Thread(target=lambda: answers.put(walk_for(kept, starts, seconds))) for _ in range(2)
         ]
     for reader in readers:
         reader.start()
-    writes = 0
-    while time.monotonic() < until_s:
+    writes, waiting = 0, len(readers)
+    while waiting:
         kept.update(changed)
         writes += 1
-        time.sleep(0.1)
-    for _ in readers:
-        taken += answers.get()
+        try:
+            taken += answers.get(timeout=0.1)
+            waiting -= 1
+        except Empty:
+            continue
     for reader in readers:
         reader.join()
     return taken, writes
