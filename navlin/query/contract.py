@@ -60,13 +60,13 @@ class Walked:
         return hop
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """A step of a search. ``own_location`` is True at a location of the shown table where the search began. From there,
     only flows are followed."""
 
     at: str
     relation: StoredRelation | None = None
-    before: Step | None = None
+    before: SearchStep | None = None
     flowed: bool = False
     own_location: bool = False
 
@@ -77,7 +77,7 @@ class Way(NamedTuple):
     source: str
     target: str
     type: RelationType
-    last: Step
+    last: SearchStep
 
     def between(self) -> Iterator[str]:
         """Yield the ids of the entities that the path passes through, from its end to its beginning."""
@@ -89,7 +89,7 @@ class Way(NamedTuple):
     def edge(self, walked: Walked) -> Edge:
         """Return the displayed edge for this path."""
         inferred = incomplete = parsed = False
-        step: Step | None = self.last
+        step: SearchStep | None = self.last
         while step is not None and (relation := step.relation) is not None:
             inferred = inferred or relation.inferred
             incomplete = incomplete or relation.incomplete
@@ -130,13 +130,13 @@ def _by_source(flows: Iterable[StoredRelation]) -> dict[str, list[StoredRelation
 
 def _reach(
     walked: Walked, ends: Set[str], flows: dict[str, list[StoredRelation]], source: str
-) -> dict[str, Step]:
+) -> dict[str, SearchStep]:
     """Return each end that ``source`` flows to → the last step of a shortest path."""
-    reached: dict[str, Step] = {}
+    reached: dict[str, SearchStep] = {}
     if source not in flows and source not in walked.aliases:
         return reached
     seen = {(source, False)}
-    queue = deque([Step(source)])
+    queue = deque([SearchStep(source)])
     while queue:
         step = queue.popleft()
         at, entities = step.at, walked.entities
@@ -146,19 +146,19 @@ def _reach(
                 other = relation.ep2.id
                 if other in ends:
                     if other not in reached:
-                        reached[other] = Step(other, relation, step, True)
+                        reached[other] = SearchStep(other, relation, step, True)
                 elif (other, False) not in seen:
                     seen.add((other, False))
-                    queue.append(Step(other, relation, step, True))
+                    queue.append(SearchStep(other, relation, step, True))
         if not step.own_location and (aliases := walked.aliases.get(at)):
             own = at in ends and not entities[at].physical
             for other, relation in aliases.items():
                 if other in ends:
                     if step.flowed and other not in reached:
-                        reached[other] = Step(other, relation, step, True, own)
+                        reached[other] = SearchStep(other, relation, step, True, own)
                 elif (other, own) not in seen:
                     seen.add((other, own))
-                    queue.append(Step(other, relation, step, step.flowed, own))
+                    queue.append(SearchStep(other, relation, step, step.flowed, own))
     return reached
 
 

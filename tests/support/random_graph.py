@@ -10,7 +10,7 @@ from typing import Any
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.query.answer import Direction
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 
 TYPES = {"t": "TABLE", "o": "OPERATION", "p": "DIRECTORY", "c": "FIELD", "s": "SUB_OPERATION"}
 PARENTS = {"c": "t", "s": "o"}
@@ -47,13 +47,13 @@ class RandomGraph:
                 one = self._entity(self.rng.choice(self.ids)) if core == ELEMENTS else self._relation()
                 self._write(core, [one])
 
-    def options(self) -> Options:
+    def options(self) -> WalkOptions:
         rng = self.rng
 
         def often(share: float) -> bool:
             return rng.random() < share
 
-        return Options(
+        return WalkOptions(
             rng.choice(list(Direction)),
             depth=rng.choice([None, 1, 2]),
             columns=often(0.3),

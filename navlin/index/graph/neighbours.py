@@ -69,7 +69,7 @@ class Neighbours:
 def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> list[Neighbours]:
     """Return the neighbours for each request. All are read together if they fit on a page. ``fields`` is `NAMED`,
     `WALKED`, `IDENTIFIED` or `FLOWING`, possibly with `VERSION`."""
-    collected = [_Collected.of(each, versioned=VERSION in fields) for each in wanted]
+    collected = [_CollectedRelations.of(each, versioned=VERSION in fields) for each in wanted]
     if len(wanted) == 1 or not _read_together(solr, collected, fields):
         for each in collected:
             for batch in in_batches(dict.fromkeys(each.wanted.ids), IDS_A_BATCH):
@@ -78,7 +78,7 @@ def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> lis
 
 
 @dataclass(slots=True)
-class _Collected:
+class _CollectedRelations:
     wanted: Wanted
     ids: frozenset[str]
     found: dict[str, dict[tuple[str, str, str], StoredRelation]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class _Collected:
     """Ids with a document that has further ids at the same side."""
 
     @classmethod
-    def of(cls, wanted: Wanted, *, versioned: bool) -> _Collected:
+    def of(cls, wanted: Wanted, *, versioned: bool) -> _CollectedRelations:
         ids = frozenset(wanted.ids)
         return cls(wanted, ids, versions={one: [] for one in ids} if versioned else None)
 
@@ -124,7 +124,7 @@ class _Collected:
         return Neighbours(relations, frozenset(self.cut), versions)
 
 
-def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> bool:
+def _read_together(solr: Solr, collected: Sequence[_CollectedRelations], fields: str) -> bool:
     """Read the relations of all requests together. Return False, and collect nothing, if there are too many."""
     total = sum(len(each.wanted.ids) for each in collected)
     if total > IDS_A_BATCH:
@@ -186,7 +186,7 @@ def _in_order(wanted: Wanted, documents: Iterable[dict[str, Any]]) -> list[dict[
     return sorted(documents, key=order)
 
 
-def _clauses(collected: Sequence[_Collected], ids: Sequence[Sequence[str]]) -> dict[str, str]:
+def _clauses(collected: Sequence[_CollectedRelations], ids: Sequence[Sequence[str]]) -> dict[str, str]:
     params, clauses = {}, []
     for number, (each, of_each) in enumerate(zip(collected, ids, strict=True)):
         if of_each:
@@ -201,7 +201,7 @@ def _filters(types: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(RelationFilter(types, deleted=False).filters())
 
 
-def _read_batch(solr: Solr, collected: _Collected, batch: Sequence[str], fields: str) -> None:
+def _read_batch(solr: Solr, collected: _CollectedRelations, batch: Sequence[str], fields: str) -> None:
     wanted = collected.wanted
     params = {"fq": _filters(wanted.types), "fl": fields, "rows": ROWS_A_BATCH}
     parts = in_parts(batch, parts_of(len(batch)))
@@ -219,7 +219,7 @@ def _read_batch(solr: Solr, collected: _Collected, batch: Sequence[str], fields:
         _read_pages(solr, collected, one, {**params, "q": q.terms(wanted.field, [one])})
 
 
-def _read_pages(solr: Solr, collected: _Collected, one: str, params: Mapping[str, Any]) -> None:
+def _read_pages(solr: Solr, collected: _CollectedRelations, one: str, params: Mapping[str, Any]) -> None:
     """Read the relations of one id page by page, until they are cut."""
     wanted = collected.wanted
     # Read more than the fan-out, because two sources may state the same edge.
