@@ -101,7 +101,13 @@ class Memory:
         value = result.value
         if isinstance(value, tuple) and value and isinstance(value[0], StoredRelation):
             value = tuple(
-                each._replace(ep1=self._end(each.ep1), ep2=self._end(each.ep2), type=intern(each.type))
+                each._replace(
+                    type=intern(each.type),
+                    ep1=self._end(each.ep1),
+                    ep2=self._end(each.ep2),
+                    writer=intern(each.writer),
+                    rule=intern(each.rule),
+                )
                 for each in value
             )
         return Remembered(value, tuple(result.versions))
