@@ -3,8 +3,9 @@
     python -m bench lineage_walk [--operations 30000] [--starts 40] [--rounds 2] [--against CHECKOUT]
 
 With ``--against`` the code of another checkout (``git worktree add``) answers the same questions in turns with this one,
-each over its own index. Every question is asked once before any is measured, which takes "first": nothing is remembered of the
-graph then. "bare" is an answer's requests, sent again one after the other without processing the results.
+each over its own index. Every question is asked once before any is measured. "first" is the time of that first answer,
+for which nothing is remembered of the graph. "bare" is an answer's requests, sent again one after the other without
+processing the results.
 """
 
 from __future__ import annotations
