@@ -16,11 +16,11 @@ from navlin.index.graph.relation import End, StoredRelation
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
 
-MOST_BYTES: Final = 128 << 20
+MOST_BYTES: Final = 192 << 20
 """Maximum size of a memory, by the estimates below."""
-BYTES_A_RELATION: Final = 330
-BYTES_AN_ENTITY: Final = 1_800
-BYTES_AN_ID: Final = 300
+BYTES_A_RELATION: Final = 700
+BYTES_AN_ENTITY: Final = 900
+BYTES_AN_ID: Final = 200
 
 
 class Kind(NamedTuple):
