@@ -108,7 +108,8 @@ def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()
     sources = dict.fromkeys([*shown, *stops])
     ends = sources.keys()
     flows = walked.flows.values()
-    data = _by_source(flow for flow in flows if flow.type != RelationType.CONTROL_FLOW)
+    of_control = RelationType.CONTROL_FLOW.value
+    data = _by_source(flow for flow in flows if flow.type != of_control)
     steered = len(flows) > sum(map(len, data.values()))
     every = _by_source(flows) if steered else data
     for source in sources:
@@ -121,36 +122,38 @@ def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()
                     yield Way(source, target, RelationType.CONTROL_FLOW, step)
 
 
-def _by_source(flows: Iterable[StoredRelation]) -> dict[str, list[StoredRelation]]:
-    by_source: dict[str, list[StoredRelation]] = {}
+Onward = dict[str, list[tuple[str, StoredRelation]]]
+"""Id of an entity → (id of the entity that it flows to, relation)."""
+
+
+def _by_source(flows: Iterable[StoredRelation]) -> Onward:
+    by_source: Onward = {}
     for flow in flows:
-        by_source.setdefault(flow.ep1.id, []).append(flow)
+        by_source.setdefault(flow.ep1.id, []).append((flow.ep2.id, flow))
     return by_source
 
 
-def _reach(
-    walked: Walked, ends: Set[str], flows: dict[str, list[StoredRelation]], source: str
-) -> dict[str, SearchStep]:
+def _reach(walked: Walked, ends: Set[str], flows: Onward, source: str) -> dict[str, SearchStep]:
     """Return each end that ``source`` flows to → the last step of a shortest path."""
     reached: dict[str, SearchStep] = {}
-    if source not in flows and source not in walked.aliases:
+    aliases_of, located, entities = walked.aliases, walked.located, walked.entities
+    if source not in flows and source not in aliases_of:
         return reached
     seen = {(source, False)}
     queue = deque([SearchStep(source)])
     while queue:
         step = queue.popleft()
-        at, entities = step.at, walked.entities
+        at = step.at
         # A flow leads to another entity; an alias is another name of the same data.
-        if step.own_location or at not in walked.located or at == source or not entities[at].physical:
-            for relation in flows.get(at, ()):
-                other = relation.ep2.id
+        if step.own_location or at not in located or at == source or not entities[at].physical:
+            for other, relation in flows.get(at, ()):
                 if other in ends:
                     if other not in reached:
                         reached[other] = SearchStep(other, relation, step, True)
                 elif (other, False) not in seen:
                     seen.add((other, False))
                     queue.append(SearchStep(other, relation, step, True))
-        if not step.own_location and (aliases := walked.aliases.get(at)):
+        if not step.own_location and (aliases := aliases_of.get(at)):
             own = at in ends and not entities[at].physical
             for other, relation in aliases.items():
                 if other in ends:

@@ -281,8 +281,12 @@ class _Walk:
                 self.cuts[(pending[0][0], side.direction, CutReason.WALKED)] = None
                 break
             arrived = self._expand(side, pending)
-            pending = [state for state in arrived if state[1] or not self._shown(state[0])]
-            reached.update((each, None) for each, own in arrived if not own and self._shown(each))
+            pending = []
+            for state in arrived:
+                if state[1] or not self._shown(state[0]):
+                    pending.append(state)
+                else:
+                    reached[state[0]] = None
         return list(reached)
 
     def _room(self) -> int:
