@@ -30,11 +30,12 @@ from navlin.index.graph.neighbours import (
     first_by_id,
     neighbours,
 )
-from navlin.index.graph.relation import BOTH, IDENTIFIED, VERSION, WALKED, Side
+from navlin.index.graph.relation import BOTH, FLOWING, IDENTIFIED, VERSION, WALKED, Side
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
+from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
 
 ROUNDS: Final = 4
@@ -42,6 +43,7 @@ ROUNDS: Final = 4
 IDS_A_CHECK: Final = 5_000
 MOST_DOCUMENTS: Final = 20_000
 """Maximum number of documents of one check whose versions are compared one by one, to find the ids that have changed."""
+FLOW_TYPES: Final = frozenset({RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value})
 _LIVE: Final = EntityFilter(deleted=False)
 _T = TypeVar("_T")
 
@@ -145,8 +147,8 @@ class RememberedGraph(Graph):
         return not absent
 
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
-        fields = WALKED if fields == IDENTIFIED else fields
-        kinds = [Kind(RELATIONS, each.field, each.types, True, fields, each.fan_out) for each in wanted]
+        fields = IDENTIFIED if fields == FLOWING else fields
+        kinds = [_kind(each, fields) for each in wanted]
         looked = [self.question.look(kind, each.ids) for kind, each in zip(kinds, wanted, strict=True)]
         sought = [
             replace(each, ids=absent) for each, (_, absent) in zip(wanted, looked, strict=True) if absent
@@ -256,6 +258,14 @@ class RememberedGraph(Graph):
     def _versioned(self, core: str, ids: Iterable[str], fields: str) -> Iterator[dict[str, Any]]:
         for batch in in_batches(ids, IDS_A_QUERY):
             yield from self._of_ids(core, batch, f"{fields},{VERSION}")
+
+
+def _kind(wanted: Wanted, fields: str) -> Kind:
+    # Of flows, a walk uses no field of `WALKED` that `IDENTIFIED` lacks.
+    of_flows = fields == WALKED and FLOW_TYPES.issuperset(wanted.types)
+    return Kind(
+        RELATIONS, wanted.field, wanted.types, True, IDENTIFIED if of_flows else fields, wanted.fan_out
+    )
 
 
 def _within_hop(counts: Mapping[str, int], wanted: Wanted) -> bool:
