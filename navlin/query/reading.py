@@ -70,7 +70,12 @@ class WalkReader:
         found = self._side_by_side(
             lambda each: self.graph.neighbours([each], self._fields([each], FLOWING))[0], sought
         )
-        relations = (relation for each in found for of_one in each.relations.values() for relation in of_one)
+        relations = (
+            relation
+            for each, of_each in zip(sought, found, strict=True)
+            for one in each.ids
+            for relation in of_each.relations.get(one, ())
+        )
         return [relation for relation in relations if self.options.unlinked or not relation.unlinked]
 
     def all_children(
