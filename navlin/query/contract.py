@@ -32,12 +32,14 @@ class Walked:
     aliases: dict[str, dict[str, StoredRelation]] = field(default_factory=dict)
     located: set[str] = field(default_factory=set)
     looked_up: set[str] = field(default_factory=set)
+    _hops: dict[str, Node] = field(default_factory=dict)
 
     def add_flow(self, relation: StoredRelation) -> None:
         """Add a flow, merged with a known flow of the same key."""
         key = relation.key
-        known = self.flows.get(key)
-        self.flows[key] = relation if known is None else known.merged(relation)
+        known = self.flows.setdefault(key, relation)
+        if known is not relation:
+            self.flows[key] = known.merged(relation)
 
     def add_alias(self, relation: StoredRelation) -> None:
         """Add a LOGICAL_PHYSICAL relation at both ends."""
@@ -48,9 +50,14 @@ class Walked:
         return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
     def hop(self, identity: str) -> Node:
-        entity = self.entities[identity]
-        unseen = identity in self.placeholders
-        return Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
+        """Return a hidden entity as a hop of an edge. Its name must be known by now."""
+        hop = self._hops.get(identity)
+        if hop is None:
+            entity = self.entities[identity]
+            unseen = identity in self.placeholders
+            hop = Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
+            self._hops[identity] = hop
+        return hop
 
 
 class SearchStep(NamedTuple):
@@ -72,29 +79,24 @@ class Way(NamedTuple):
     type: RelationType
     last: SearchStep
 
-    def between(self) -> list[str]:
-        """Return the ids of the entities that the path passes through, in the direction of the flow."""
-        ids = [step.at for step in self._steps()][1:]
-        return ids[::-1]
+    def between(self) -> Iterator[str]:
+        """Yield the ids of the entities that the path passes through, from its end to its beginning."""
+        step = self.last.before
+        while step is not None and step.relation is not None:
+            yield step.at
+            step = step.before
 
     def edge(self, walked: Walked) -> Edge:
         """Return the displayed edge for this path."""
-        relations = [step.relation for step in self._steps() if step.relation is not None]
-        return Edge(
-            self.source,
-            self.target,
-            self.type,
-            tuple(walked.hop(each) for each in self.between()),
-            inferred=any(relation.inferred for relation in relations),
-            incomplete=any(relation.incomplete for relation in relations),
-            parsed=any(relation.parsed for relation in relations),
-        )
-
-    def _steps(self) -> Iterator[SearchStep]:
+        inferred = incomplete = parsed = False
         step: SearchStep | None = self.last
-        while step is not None and step.relation is not None:
-            yield step
+        while step is not None and (relation := step.relation) is not None:
+            inferred = inferred or relation.inferred
+            incomplete = incomplete or relation.incomplete
+            parsed = parsed or relation.parsed
             step = step.before
+        via = tuple(map(walked.hop, self.between()))[::-1]
+        return Edge(self.source, self.target, self.type, via, inferred, incomplete, parsed)
 
 
 def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
@@ -106,7 +108,8 @@ def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()
     sources = dict.fromkeys([*shown, *stops])
     ends = sources.keys()
     flows = walked.flows.values()
-    data = _by_source(flow for flow in flows if flow.type != RelationType.CONTROL_FLOW)
+    of_control = RelationType.CONTROL_FLOW.value
+    data = _by_source(flow for flow in flows if flow.type != of_control)
     steered = len(flows) > sum(map(len, data.values()))
     every = _by_source(flows) if steered else data
     for source in sources:
@@ -119,36 +122,38 @@ def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()
                     yield Way(source, target, RelationType.CONTROL_FLOW, step)
 
 
-def _by_source(flows: Iterable[StoredRelation]) -> dict[str, list[StoredRelation]]:
-    by_source: dict[str, list[StoredRelation]] = {}
+Onward = dict[str, list[tuple[str, StoredRelation]]]
+"""Id of an entity → (id of the entity that it flows to, relation)."""
+
+
+def _by_source(flows: Iterable[StoredRelation]) -> Onward:
+    by_source: Onward = {}
     for flow in flows:
-        by_source.setdefault(flow.ep1.id, []).append(flow)
+        by_source.setdefault(flow.ep1.id, []).append((flow.ep2.id, flow))
     return by_source
 
 
-def _reach(
-    walked: Walked, ends: Set[str], flows: dict[str, list[StoredRelation]], source: str
-) -> dict[str, SearchStep]:
+def _reach(walked: Walked, ends: Set[str], flows: Onward, source: str) -> dict[str, SearchStep]:
     """Return each end that ``source`` flows to → the last step of a shortest path."""
     reached: dict[str, SearchStep] = {}
-    if source not in flows and source not in walked.aliases:
+    aliases_of, located, entities = walked.aliases, walked.located, walked.entities
+    if source not in flows and source not in aliases_of:
         return reached
     seen = {(source, False)}
     queue = deque([SearchStep(source)])
     while queue:
         step = queue.popleft()
-        at, entities = step.at, walked.entities
+        at = step.at
         # A flow leads to another entity; an alias is another name of the same data.
-        if step.own_location or at not in walked.located or at == source or not entities[at].physical:
-            for relation in flows.get(at, ()):
-                other = relation.ep2.id
+        if step.own_location or at not in located or at == source or not entities[at].physical:
+            for other, relation in flows.get(at, ()):
                 if other in ends:
                     if other not in reached:
                         reached[other] = SearchStep(other, relation, step, True)
                 elif (other, False) not in seen:
                     seen.add((other, False))
                     queue.append(SearchStep(other, relation, step, True))
-        if not step.own_location and (aliases := walked.aliases.get(at)):
+        if not step.own_location and (aliases := aliases_of.get(at)):
             own = at in ends and not entities[at].physical
             for other, relation in aliases.items():
                 if other in ends:

@@ -24,6 +24,7 @@ from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.relation import End, Side, StoredRelation
+from navlin.index.graph.remembered import answered
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
@@ -53,15 +54,23 @@ class UnknownEntity(Refusal):
 
 def lineage(solr: Solr, start: str, options: WalkOptions | None = None) -> Lineage:
     """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    return with_statement_names(
-        Graph(solr), lineage_with_dependencies(solr, start, options or WalkOptions())[0]
-    )
+    asked = options or WalkOptions()
+    return answered(solr, lambda graph: lineage_of(graph, start, asked))
+
+
+def lineage_of(graph: Graph, start: str, options: WalkOptions) -> Lineage:
+    """Return the lineage as read from ``graph``. Raises `UnknownEntity`."""
+    return with_statement_names(graph, _walked(graph, start, options)[0])
 
 
 def lineage_with_dependencies(solr: Solr, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
     """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
     entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
-    with _UNCOLLECTED, closing(WalkReader(Graph(solr), options)) as reader:
+    return answered(solr, lambda graph: _walked(graph, start, options))
+
+
+def _walked(graph: Graph, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
+    with _UNCOLLECTED, closing(WalkReader(graph, options)) as reader:
         walk = _Walk(start, options, reader)
         answer = walk.run()
         return answer, frozenset(reader.requested | walk.dependencies)
@@ -272,8 +281,12 @@ class _Walk:
                 self.cuts[(pending[0][0], side.direction, CutReason.WALKED)] = None
                 break
             arrived = self._expand(side, pending)
-            pending = [state for state in arrived if state[1] or not self._shown(state[0])]
-            reached.update((each, None) for each, own in arrived if not own and self._shown(each))
+            pending = []
+            for state in arrived:
+                if state[1] or not self._shown(state[0]):
+                    pending.append(state)
+                else:
+                    reached[state[0]] = None
         return list(reached)
 
     def _room(self) -> int:
@@ -298,12 +311,15 @@ class _Walk:
         flows = self._followed(self._flows(ids, direction))
         self._meet(flows, direction)
         arrivals: dict[str, None] = {}
+        entities, add_flow, stops = self.entities, self.walked.add_flow, bool(self.options.stops)
+        upstream = direction.far == 1
         for relation in flows:
-            far = relation.end(direction.far)
-            if self._known(far):
-                if not self._stopped(far.id):
-                    self.walked.add_flow(relation)
-                    arrivals[far.id] = None
+            far = relation.ep1 if upstream else relation.ep2
+            identity = far.id
+            if identity in entities or self._known(far):
+                if not (stops and self._stopped(identity)):
+                    add_flow(relation)
+                    arrivals[identity] = None
             else:
                 self.unlinked[relation.key] = relation
         if self.options.operations and not self.options.readers and direction is Direction.DOWNSTREAM:
@@ -336,19 +352,23 @@ class _Walk:
         """Load the entities at the far ends of flows. For hidden operations, the data in the relation are enough."""
         ends: dict[str, None] = {}
         side, entities = direction.far, self.entities
+        loaded, named = self.options.operations, not self.options.unlinked
         for relation in flows:
-            end = relation.end(side)
-            if end.type not in PASSED_TYPES or self.options.operations:
-                ends[end.id] = None
-            elif end.id not in entities:
-                entities[end.id] = entity_of(end)
-                if not relation.id:
-                    # An operation leads to another; the relation was read without the names of its ends.
-                    ends[end.id] = None
-                elif not self.options.unlinked:
-                    self.named_by[end.id] = relation.id, side
-            elif relation.id and entities[end.id].name == end.id and not self.options.unlinked:
-                self.named_by.setdefault(end.id, (relation.id, side))
+            near, end = (relation.ep2, relation.ep1) if side == 1 else (relation.ep1, relation.ep2)
+            identity = end.id
+            if loaded or end.type not in PASSED_TYPES:
+                ends[identity] = None
+            elif near.type in PASSED_TYPES:
+                # An operation leads to another; such relations are read without the names of their ends.
+                if identity not in entities:
+                    entities[identity] = entity_of(end)
+                    ends[identity] = None
+            elif identity not in entities:
+                entities[identity] = entity_of(end)
+                if named:
+                    self.named_by[identity] = relation.id, side
+            elif named and identity not in self.named_by and entities[identity].name == identity:
+                self.named_by[identity] = relation.id, side
         entities.update(self.reader.met(ends))
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:

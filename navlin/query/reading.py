@@ -70,7 +70,12 @@ class WalkReader:
         found = self._side_by_side(
             lambda each: self.graph.neighbours([each], self._fields([each], FLOWING))[0], sought
         )
-        relations = (relation for each in found for of_one in each.relations.values() for relation in of_one)
+        relations = (
+            relation
+            for each, of_each in zip(sought, found, strict=True)
+            for one in each.ids
+            for relation in of_each.relations.get(one, ())
+        )
         return [relation for relation in relations if self.options.unlinked or not relation.unlinked]
 
     def all_children(
@@ -113,7 +118,12 @@ class WalkReader:
 
     def begin_level(self, ids: Sequence[str], direction: Direction, room: int) -> Future[None]:
         """Start reading the data that a walk needs between these shown nodes and the next shown nodes, in few requests.
-        If there is ``room`` to show all next nodes, read their relations, too. Further data are read on demand."""
+        If there is ``room`` to show all next nodes, read their relations, too. Further data are read on demand, as are all
+        data if the graph has them at hand."""
+        if self.graph.at_hand:
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return nothing
         return self._levels.submit(self._read_level, ids, direction, room)
 
     @property

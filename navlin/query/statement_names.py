@@ -16,7 +16,7 @@ from navlin.index.graph.entity import CHANGING
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.neighbours import Wanted
 from navlin.model.keys import RelationType
-from navlin.query.answer import Lineage, Node
+from navlin.query.answer import Edge, Lineage, Node
 
 OWN_CHARS: Final = 80
 WRITES_NAMED: Final = 3
@@ -35,11 +35,22 @@ def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, betwee
     shortened and contains all outputs, only the own name is returned."""
     short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
     outputs = sorted(set(writes))
-    if short == own and all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", own) for each in outputs):
+    if short == own and all(_names(own, each) for each in outputs):
         return short
     others = len(outputs) - WRITES_NAMED
     more = f" and {'more than ' if cut else ''}{others} more" if others > 0 else ""
     return f"{short}{between}{', '.join(outputs[:WRITES_NAMED])}{more}"
+
+
+def _names(text: str, name: str) -> bool:
+    """Whether the text contains the name, and not only as a part of a longer name."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[:at][-1:], text[at + len(name) :][:1]
+        if not any(each.isalnum() or each in "_." for each in (before, after) if each):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
@@ -113,17 +124,22 @@ def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
     named = names_of_statements(graph, kinds, own)
     if not named:
         return lineage
+    hops = {hop.id: named_hop(hop, named) for edge in lineage.edges for hop in edge.via if hop.id in named}
     return replace(
         lineage,
         nodes=tuple(_named_node(each, named) for each in lineage.nodes),
-        edges=tuple(
-            replace(edge, via=tuple(named_hop(hop, named) for hop in edge.via)) if edge.via else edge
-            for edge in lineage.edges
-        ),
+        edges=tuple(_named_edge(edge, hops) for edge in lineage.edges),
         truncated_at=tuple(
             replace(cut, name=named[cut.id][1]) if cut.id in named else cut for cut in lineage.truncated_at
         ),
     )
+
+
+def _named_edge(edge: Edge, hops: Mapping[str, Node]) -> Edge:
+    if not edge.via or hops.keys().isdisjoint(hop.id for hop in edge.via):
+        return edge
+    via = tuple(hops.get(hop.id, hop) for hop in edge.via)
+    return Edge(edge.source, edge.target, edge.type, via, edge.inferred, edge.incomplete, edge.parsed)
 
 
 def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:

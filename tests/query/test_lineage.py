@@ -15,6 +15,7 @@ from navlin.query.answer import CutReason, Direction, Edge, Lineage
 from navlin.query.lineage import Uncollected, UnknownEntity, lineage
 from navlin.query.options import WalkOptions
 from navlin.query.show import show
+from tests.support.both_ways import asked_both_ways
 from tests.support.folded_lineage import fold
 from tests.support.query_estate import HDFS, HIVE, IMPALA, SPARK, World
 
@@ -27,7 +28,7 @@ def world(solr: Solr) -> World:
 
 
 def ask(world: World, start: Key, **options: object) -> Lineage:
-    return lineage(world.solr, start.identity, WalkOptions(**options))  # type: ignore[arg-type] # options by name
+    return asked_both_ways(world.solr, start.identity, WalkOptions(**options))  # type: ignore[arg-type] # options by name
 
 
 def short(name: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from navlin.query.answer import Lineage
-from navlin.query.lineage import lineage
 from navlin.query.options import WalkOptions
+from tests.support.both_ways import asked_both_ways
 from tests.support.folded_lineage import fold
 from tests.support.query_estate import SPARK, World
 
@@ -23,7 +23,7 @@ def world(solr: Solr) -> World:
 
 
 def ask(world: World, start: Key, **options: object) -> Lineage:
-    return lineage(world.solr, start.identity, WalkOptions(**options))  # type: ignore[arg-type] # options by name
+    return asked_both_ways(world.solr, start.identity, WalkOptions(**options))  # type: ignore[arg-type] # options by name
 
 
 def arrows(answer: Lineage) -> set[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import pytest
+
+from navlin.index.graph import neighbours as of_neighbours
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.neighbours import IDS_A_PART, PARTS, Wanted
 from navlin.index.schema.fields import RELATIONS
@@ -97,3 +100,49 @@ def test_relations_beyond_the_fan_out_limit_are_cut_and_reported(solr: Solr) -> 
     (found,) = graph.neighbours([Wanted([f"{world}-hub"], 1, FLOWS, 2)])
     assert [each.id for each in found.relations[f"{world}-hub"]] == [f"{world}-0", f"{world}-1"]
     assert found.cut == {f"{world}-hub"}
+
+
+@pytest.mark.parametrize("rows", [3, 20, 10_000])
+def test_neighbours_and_their_cut_do_not_depend_on_the_other_ids(
+    solr: Solr, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    world = uuid.uuid4().hex
+    hub, others = f"{world}-hub", [f"{world}-{number}" for number in range(4)]
+    # The ids of relations are in the reverse order of their ends, and two sources state each edge.
+    ends = "abcdef"
+    flows = [
+        relation(f"{world}-{source}-{9 - place}", [hub], f"{world}-{end}")
+        for place, end in enumerate(ends)
+        for source in ("one", "other")
+    ]
+    flows.append(relation(f"{world}-both", [hub, others[0]], f"{world}-g"))
+    flows += [
+        relation(f"{world}-{one}-{end}", [one], f"{world}-{end}")
+        for one in others
+        for end in ends[: rows // 4]
+    ]
+    graph = indexed(solr, *flows)
+    monkeypatch.setattr(of_neighbours, "ROWS_A_BATCH", rows)
+    for ids in ([hub], [hub, *others], [*others, hub], [f"{world}-alone", hub]):
+        for fan_out, expected in ((4, "abcd"), (6, "abcdef"), (7, "abcdefg"), (100, "abcdefg")):
+            (found,) = graph.neighbours([Wanted(ids, 1, FLOWS, fan_out)])
+            assert [each.ep2.id for each in found.relations[hub]] == [f"{world}-{end}" for end in expected]
+            assert (hub in found.cut) == (fan_out < 7), (ids, fan_out)
+
+
+def test_ids_with_too_many_relations_are_the_first_to_be_left_out_of_a_batch(
+    solr: Solr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = uuid.uuid4().hex
+    hub, one, other = (f"{world}-{name}" for name in ("hub", "one", "other"))
+    graph = indexed(
+        solr,
+        *(relation(f"{world}-hub-{number}", [hub], f"{world}-end-{number}") for number in range(5)),
+        relation(f"{world}-one", [one], f"{world}-end"),
+        relation(f"{world}-other", [other], f"{world}-end"),
+    )
+    monkeypatch.setattr(of_neighbours, "ROWS_A_BATCH", 3)
+    monkeypatch.setattr(of_neighbours, "RELATIONS_A_HOP", 4)
+    (found,) = graph.neighbours([Wanted([hub, one, other], 1, FLOWS, 3)])
+    assert found.relations.keys() == {one, other}
+    assert found.cut == {hub}

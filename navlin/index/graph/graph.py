@@ -38,6 +38,11 @@ class Graph:
 
     solr: Solr
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether nothing is gained by reading ahead."""
+        return False
+
     # -- Entities --------------------------------------------------------------------------------------------------------
 
     def entities(

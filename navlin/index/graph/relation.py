@@ -34,6 +34,8 @@ NAMED: Final = (
     f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
 """`WALKED`, and all fields of the ends."""
+VERSION: Final = "_version_"
+"""The field with the version of a document, which every write changes."""
 SEEN: Final = f"{NAMED},firstSeen"
 """`NAMED`, and the time at which the relation first appeared in the index."""
 END_NAMES: Final = "identity,endpoint1Name,endpoint2Name"

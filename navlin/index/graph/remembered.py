@@ -1,0 +1,316 @@
+"""The graph for questions that read much of it, with a memory of what earlier questions read.
+
+A question reads the remembered parts of the graph from memory and the other parts from the index. When the answer is
+made, one request for each few thousand ids asks the index for the versions of the documents behind the remembered parts.
+Every write changes the version of a document, and a document that is new or gone changes the number of versions. If the
+versions are the same, the answer is as current as a search at the end of the question. Parts that have changed are
+forgotten, and the question is asked again. So no answer depends on a message from a process that writes, and a Solr that
+was restored, upgraded or written by another program is no special case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+from navlin.index.graph import entity as entity_fields
+from navlin.index.graph import relation as relation_fields
+from navlin.index.graph.entity import StoredEntity
+from navlin.index.graph.filters import EntityFilter
+from navlin.index.graph.graph import ANY_ENTITY, IDS_A_QUERY, Graph
+from navlin.index.graph.memory import Kind, Memory, Remembered, memory_of
+from navlin.index.graph.neighbours import (
+    IDS_A_BATCH,
+    RELATIONS_A_HOP,
+    Neighbours,
+    Wanted,
+    first_by_id,
+    neighbours,
+)
+from navlin.index.graph.relation import BOTH, FLOWING, IDENTIFIED, VERSION, WALKED, Side
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import solr_query as q
+from navlin.index.solr.solr import Solr
+from navlin.model.batches import in_batches
+from navlin.model.keys import RelationType
+from navlin.model.refusal import Refusal
+
+ROUNDS: Final = 4
+"""Maximum number of times that a question is asked of a graph that changes meanwhile; then it is asked without memory."""
+IDS_A_CHECK: Final = 5_000
+MOST_DOCUMENTS: Final = 20_000
+"""Maximum number of documents of one check whose versions are compared one by one, to find the ids that have changed."""
+FLOW_TYPES: Final = frozenset({RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value})
+_LIVE: Final = EntityFilter(deleted=False)
+_T = TypeVar("_T")
+
+
+def answered(solr: Solr, ask: Callable[[Graph], _T]) -> _T:
+    """Return what ``ask`` makes of the graph, as current as a search that begins now. ``ask`` may be called several times,
+    must not change anything, and may read the graph in several threads, which must have ended when it returns."""
+    memory = memory_of(solr)
+    question = Question(solr, memory)
+    for _ in range(ROUNDS):
+        try:
+            answer = ask(RememberedGraph(solr, question))
+        except (Refusal, LookupError):
+            # The entity may have been added meanwhile, or parts read at different times do not fit.
+            if question.is_current():
+                raise
+        else:
+            if question.is_current():
+                return answer
+    return ask(Graph(solr))
+
+
+@dataclass(slots=True)
+class Question:
+    """The parts of the graph that one question has read. ``current`` were read, or found unchanged, since the question
+    began; ``used`` came from memory, and are still to be checked."""
+
+    solr: Solr
+    memory: Memory
+    current: dict[Kind, dict[str, Remembered]] = field(default_factory=dict)
+    used: dict[Kind, dict[str, Remembered]] = field(default_factory=dict)
+    absent: bool = False
+    """Whether anything that the question looked for was not remembered."""
+
+    def look(self, kind: Kind, ids: Iterable[str]) -> tuple[dict[str, Remembered], list[str]]:
+        """Return id → result, for the ids that were read before, and the other ids."""
+        wanted = list(dict.fromkeys(ids))
+        current = self.current.get(kind, {})
+        found = {one: current[one] for one in wanted if one in current}
+        remembered = self.memory.look(kind, (one for one in wanted if one not in found))
+        if remembered:
+            self.used.setdefault(kind, {}).update(remembered)
+            found |= remembered
+        absent = [one for one in wanted if one not in found]
+        self.absent = self.absent or bool(absent)
+        return found, absent
+
+    def keep(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
+        """Remember results that were read just now."""
+        self.current.setdefault(kind, {}).update(results)
+        self.memory.keep(kind, results)
+
+    def is_current(self) -> bool:
+        """Whether all parts used are as in the index now. Those that have changed are forgotten."""
+        used, self.used = self.used, {}
+        unchanged = True
+        for core in (ELEMENTS, RELATIONS):
+            groups = list(_groups({kind: results for kind, results in used.items() if kind.core == core}))
+            answers = self.solr.select_each(core, [_search(group, VERSION) for group in groups])
+            for group, answer in zip(groups, answers, strict=True):
+                expected = {
+                    each for results in group.values() for one in results.values() for each in one.versions
+                }
+                found = {document[VERSION] for document in answer["response"]["docs"]}
+                if answer["response"]["numFound"] == len(expected) and found == expected:
+                    for kind, results in group.items():
+                        self.current.setdefault(kind, {}).update(results)
+                else:
+                    unchanged = False
+                    for kind, results in group.items():
+                        self._compare(kind, results)
+        return unchanged
+
+    def _compare(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
+        """Compare the results of one kind with the index, one by one."""
+        search = _search({kind: results}, f"{VERSION},{kind.field}")
+        response = self.solr.select(kind.core, {**search, "rows": MOST_DOCUMENTS})["response"]
+        versions: dict[str, set[int]] = {one: set() for one in results}
+        for document in response["docs"]:
+            at = document[kind.field]
+            for one in [at] if isinstance(at, str) else at:
+                if one in versions:
+                    versions[one].add(document[VERSION])
+        whole = response["numFound"] <= MOST_DOCUMENTS
+        same = {one: each for one, each in results.items() if whole and versions[one] == set(each.versions)}
+        self.memory.forget(kind, [one for one in results if one not in same])
+        self.current.setdefault(kind, {}).update(same)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedGraph(Graph):
+    """The graph as one question reads it. The results are those of `Graph`; only `Question.is_current` tells whether they
+    are current."""
+
+    question: Question
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether everything that was looked for since the last call was remembered."""
+        absent, self.question.absent = self.question.absent, False
+        return not absent
+
+    def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
+        fields = IDENTIFIED if fields == FLOWING else fields
+        kinds = [_kind(each, fields) for each in wanted]
+        looked = [self.question.look(kind, each.ids) for kind, each in zip(kinds, wanted, strict=True)]
+        sought = [
+            replace(each, ids=absent) for each, (_, absent) in zip(wanted, looked, strict=True) if absent
+        ]
+        read = iter(neighbours(self.solr, sought, f"{fields},{VERSION}") if sought else ())
+        every: list[Neighbours] = []
+        for kind, (found, absent) in zip(kinds, looked, strict=True):
+            here = next(read) if absent else Neighbours({})
+            new = {
+                one: Remembered(here.relations.get(one, ()), versions)
+                for one, versions in here.versions.items()
+            }
+            self.question.keep(kind, new)
+            relations = {one: result.value for one, result in found.items() if result.value}
+            relations.update(here.relations)
+            every.append(Neighbours(relations, here.cut))
+            counts = {one: len(result.versions) for one, result in (found | new).items()}
+            if not _within_hop(counts, wanted[len(every) - 1]):
+                return neighbours(self.solr, wanted, fields)
+        return every
+
+    def entities_of(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
+        kind = Kind(ELEMENTS, "identity", (), False, fields)
+        found, absent = self.question.look(kind, ids)
+        results = {one: Remembered(None, ()) for one in absent}
+        for document in self._versioned(ELEMENTS, absent, fields):
+            version = document.pop(VERSION)
+            results[document["identity"]] = Remembered(StoredEntity.of(document), (version,))
+        self.question.keep(kind, results)
+        every = found | results
+        return {one: result.value for one, result in every.items() if result.value is not None}
+
+    def present(self, ids: Collection[str], where: EntityFilter = ANY_ENTITY) -> set[str]:
+        if where != _LIVE:
+            return Graph.present(self, ids, where)
+        entities = self.entities_of(ids, entity_fields.NODE)
+        return {one for one, entity in entities.items() if not entity.deleted}
+
+    def children(
+        self,
+        parents: Iterable[str],
+        where: EntityFilter,
+        limit: int,
+        fields: str = entity_fields.CORE,
+    ) -> tuple[list[StoredEntity], bool]:
+        every = list(dict.fromkeys(parents))
+        children = self._children(every, where, limit, fields)
+        if children is None:
+            return Graph.children(self, every, where, limit, fields)
+        found: list[StoredEntity] = []
+        for batch in in_batches(every, IDS_A_QUERY):
+            of_batch = sorted((child for one in batch for child in children[one]), key=attrgetter("id"))
+            room = limit - len(found)
+            found.extend(of_batch[:room])
+            if len(of_batch) > room:
+                return found, True
+        return found, False
+
+    def parents_among(self, ids: Iterable[str], where: EntityFilter) -> set[str]:
+        every = list(dict.fromkeys(ids))
+        children = self._children(every, where, MOST_DOCUMENTS, entity_fields.ID)
+        if children is None:
+            return Graph.parents_among(self, every, where)
+        return {one for one in every if children[one]}
+
+    def _children(
+        self, parents: Sequence[str], where: EntityFilter, limit: int, fields: str
+    ) -> dict[str, Sequence[StoredEntity]] | None:
+        """Return parent → matching children; None if a batch has more than ``limit`` children, or ``where`` is more than
+        types and a missing flag."""
+        if where.deleted or where != EntityFilter(where.types, deleted=where.deleted):
+            return None
+        kind = Kind(ELEMENTS, "firstClassParentId", where.types, where.deleted is False, fields)
+        found, absent = self.question.look(kind, parents)
+        filters, read = tuple(where.filters()), f"{fields},{kind.field},{VERSION}"
+        for batch in in_batches(absent, IDS_A_QUERY):
+            query = q.terms(kind.field, batch)
+            documents, count = first_by_id(self.solr, ELEMENTS, query, filters, read, limit)
+            if count > len(documents):
+                return None
+            children: dict[str, list[dict[str, Any]]] = {one: [] for one in batch}
+            for document in documents:
+                children[document[kind.field]].append(document)
+            results = {}
+            for one, of_one in children.items():
+                versions = [document.pop(VERSION) for document in of_one]
+                results[one] = Remembered(tuple(map(StoredEntity.of, of_one)), versions)
+            self.question.keep(kind, results)
+            found |= results
+        return {one: result.value for one, result in found.items()}
+
+    def names_of_ends(self, ids: Iterable[str]) -> dict[tuple[str, Side], str]:
+        kind = Kind(RELATIONS, "identity", (), False, relation_fields.END_NAMES)
+        found, absent = self.question.look(kind, ids)
+        results = {one: Remembered((), ()) for one in absent}
+        for document in self._versioned(RELATIONS, absent, relation_fields.END_NAMES):
+            names = tuple(document.get(f"endpoint{side}Name", "") for side in BOTH)
+            results[document["identity"]] = Remembered(names, (document[VERSION],))
+        self.question.keep(kind, results)
+        return {
+            (one, side): name
+            for one, result in (found | results).items()
+            for side, name in zip(BOTH, result.value, strict=False)
+            if name
+        }
+
+    def _versioned(self, core: str, ids: Iterable[str], fields: str) -> Iterator[dict[str, Any]]:
+        for batch in in_batches(ids, IDS_A_QUERY):
+            yield from self._of_ids(core, batch, f"{fields},{VERSION}")
+
+
+def _kind(wanted: Wanted, fields: str) -> Kind:
+    # Of flows, a walk uses no field of `WALKED` that `IDENTIFIED` lacks.
+    of_flows = fields == WALKED and FLOW_TYPES.issuperset(wanted.types)
+    return Kind(
+        RELATIONS, wanted.field, wanted.types, True, IDENTIFIED if of_flows else fields, wanted.fan_out
+    )
+
+
+def _within_hop(counts: Mapping[str, int], wanted: Wanted) -> bool:
+    """Whether no id is left out because of the number of relations of the other ids (`RELATIONS_A_HOP`). ``counts`` are the
+    numbers of documents; an id without a number has at least the fan-out."""
+    return all(
+        sum(min(counts.get(one, wanted.fan_out), wanted.fan_out) for one in batch) <= RELATIONS_A_HOP
+        for batch in in_batches(dict.fromkeys(wanted.ids), IDS_A_BATCH)
+    )
+
+
+def _groups(used: Mapping[Kind, dict[str, Remembered]]) -> Iterator[dict[Kind, dict[str, Remembered]]]:
+    """Yield results that can be checked in one request: no document can be among the results of two ids."""
+    groups: list[dict[Kind, dict[str, Remembered]]] = []
+    for kind, results in used.items():
+        items = iter(results.items())
+        while part := dict(islice(items, IDS_A_CHECK)):
+            for group in groups:
+                size = sum(map(len, group.values())) + len(part)
+                if size <= IDS_A_CHECK and all(_apart(kind, part, *each) for each in group.items()):
+                    group[kind] = part
+                    break
+            else:
+                groups.append({kind: part})
+    return iter(groups)
+
+
+def _apart(
+    kind: Kind, results: Mapping[str, Remembered], other: Kind, others: Mapping[str, Remembered]
+) -> bool:
+    if kind.field != other.field or kind == other:
+        return False
+    of_other_types = kind.types and other.types and set(kind.types).isdisjoint(other.types)
+    return bool(of_other_types) or results.keys().isdisjoint(others.keys())
+
+
+def _search(group: Mapping[Kind, Mapping[str, Remembered]], fields: str) -> dict[str, Any]:
+    params, clauses = {}, []
+    for number, (kind, results) in enumerate(group.items()):
+        params[f"ids{number}"] = q.joined(results)
+        clause = [f"+{q.terms_given(kind.field, f'ids{number}')}"]
+        if kind.types:
+            clause.append(f"+filter({q.one_of('type', kind.types)})")
+        if kind.live:
+            clause.append("-deleted:true")
+        clauses.append(f"({' '.join(clause)})")
+    rows = 1 + sum(len(one.versions) for results in group.values() for one in results.values())
+    return {**params, "q": " ".join(clauses), "fl": fields, "rows": rows}

@@ -1,0 +1,220 @@
+"""Answers from the memory of a process are the answers of the index, whatever was written meanwhile and by whom."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+import pytest
+
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.memory import BYTES_A_RELATION, BYTES_AN_ID, Kind, Memory, Remembered, memory_of
+from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.solr.solr import Solr
+from navlin.model.keys import Key
+from navlin.query.answer import Lineage
+from navlin.query.lineage import UnknownEntity, lineage, lineage_of
+from navlin.query.options import WalkOptions
+from tests.support.query_estate import HIVE, World
+from tests.support.random_graph import RandomGraph
+
+FLOWS = Kind(RELATIONS, "endpoint1Ids", ("DATA_FLOW",), True, "identity", 1_000)
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    return World(solr, f"remembered-{uuid.uuid4().hex[:8]}")
+
+
+class Searches:
+    """Records the fields of each search that a connection sends."""
+
+    def __init__(self, solr: Solr, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fields: list[str] = []
+        select = solr.select
+
+        def recorded(core: str, params: Any) -> dict[str, Any]:
+            self.fields.append(params.get("fl", ""))
+            return select(core, params)
+
+        monkeypatch.setattr(solr, "select", recorded)
+
+
+def chain(world: World) -> list[Key]:
+    """Three tables, each made from the one before."""
+    tables = [world.table(name, "id") for name in ("raw", "clean", "mart")]
+    world.operation("clean up", tables[:1], tables[1:2])
+    world.operation("sum up", tables[1:2], tables[2:])
+    world.index()
+    return tables
+
+
+def arrows(answer: Lineage) -> set[str]:
+    names = {node.id: node.name.removeprefix("db.") for node in answer.nodes}
+    return {f"{names[each.source]} -> {names[each.target]}" for each in answer.edges}
+
+
+def test_a_question_asked_again_reads_only_versions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, *_ = chain(world)
+    first = lineage(world.solr, raw.identity)
+    searches = Searches(world.solr, monkeypatch)
+    again = lineage(world.solr, raw.identity)
+    assert arrows(again) == {"raw -> clean", "clean -> mart"}
+    assert again == first
+    assert set(searches.fields) == {"_version_"}
+    assert len(searches.fields) <= 6
+
+
+def test_an_answer_has_what_another_process_wrote(world: World) -> None:
+    raw, *_ = chain(world)
+    assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean", "clean -> mart"}
+    with Solr(world.solr.address) as other:
+        theirs = World(other, world.name)
+        theirs.operation("copy", [theirs.table("mart", "id")], [theirs.table("copy", "id")])
+        theirs.index()
+    assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean", "clean -> mart", "mart -> copy"}
+
+
+def test_an_answer_has_no_relation_that_was_removed_or_flagged(world: World) -> None:
+    raw, *_, mart = chain(world)
+    lineage(world.solr, raw.identity)
+    into = {
+        "q": f"+endpoint2Ids:{mart.identity} +type:DATA_FLOW +endpoint1Type:OPERATION",
+        "fl": "identity",
+        "rows": 9,
+    }
+    [last] = [each["identity"] for each in world.solr.select(RELATIONS, into)["response"]["docs"]]
+    world.solr.add(RELATIONS, [{"identity": last, "deleted": {"set": True}}])
+    world.solr.commit(RELATIONS, soft=True)
+    assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean"}
+    world.solr.add(RELATIONS, [{"identity": last, "deleted": {"set": False}}])
+    world.solr.commit(RELATIONS, soft=True)
+    assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean", "clean -> mart"}
+    world.solr.delete_ids(RELATIONS, [last])
+    world.solr.commit(RELATIONS, soft=True)
+    assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean"}
+
+
+def test_an_entity_that_was_absent_is_found_as_soon_as_a_search_finds_it(world: World) -> None:
+    chain(world)
+    late = f"{world.name}-late"
+    with pytest.raises(UnknownEntity):
+        lineage(world.solr, late)
+    document = {
+        "identity": late,
+        "type": "TABLE",
+        "originalName": "late",
+        "sourceType": HIVE,
+        "deleted": False,
+    }
+    world.solr.add(ELEMENTS, [document])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert [node.name for node in lineage(world.solr, late).nodes] == ["late"]
+
+
+def test_what_is_not_committed_is_not_in_an_answer(world: World) -> None:
+    raw, *_ = chain(world)
+    lineage(world.solr, raw.identity)
+    world.solr.add(ELEMENTS, [{"identity": raw.identity, "deleted": {"set": True}}])
+    assert not lineage(world.solr, raw.identity).node(raw.identity).deleted
+    world.solr.commit(ELEMENTS, soft=True)
+    assert lineage(world.solr, raw.identity).node(raw.identity).deleted
+
+
+def test_a_relation_with_several_ids_at_one_side_is_seen_from_each(world: World) -> None:
+    raw, clean, mart = chain(world)
+    both = [lineage(world.solr, each.identity) for each in (raw, mart)]
+    assert all(arrows(each) == {"raw -> clean", "clean -> mart"} for each in both)
+    flow = {"type": "DATA_FLOW", "endpoint1Type": "TABLE", "endpoint2Type": "TABLE", "deleted": False}
+    ends = {"endpoint1Ids": [raw.identity, clean.identity], "endpoint2Ids": [mart.identity]}
+    for _ in range(2):
+        world.solr.add(RELATIONS, [{"identity": f"{world.name}-several", **flow, **ends}])
+        world.solr.commit(RELATIONS, soft=True)
+        for start in (raw, mart):
+            assert arrows(lineage(world.solr, start.identity)) == {
+                "raw -> clean",
+                "clean -> mart",
+                "raw -> mart",
+            }, start
+        assert arrows(lineage(world.solr, clean.identity)) == {"raw -> clean", "clean -> mart"}
+        world.solr.delete_ids(RELATIONS, [f"{world.name}-several"])
+        world.solr.commit(RELATIONS, soft=True)
+        assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean", "clean -> mart"}
+
+
+def test_a_node_with_more_relations_than_are_followed_is_read_again(world: World) -> None:
+    hub = world.table("hub")
+    for number in range(5):
+        world.operation(f"read {number}", [hub], [world.table(f"t{number}")])
+    world.index()
+    few = WalkOptions(max_fan_out=3)
+    assert len(lineage(world.solr, hub.identity, few).nodes) == 4
+    found = world.solr.select(RELATIONS, {"q": f"endpoint1Ids:{hub.identity}", "fl": "identity", "rows": 9})
+    first = lineage(world.solr, hub.identity, few)
+    world.solr.delete_ids(RELATIONS, [each["identity"] for each in found["response"]["docs"]][:3])
+    world.solr.commit(RELATIONS, soft=True)
+    assert first.truncated
+    answer = lineage(world.solr, hub.identity, few)
+    assert (len(answer.nodes), answer.truncated) == (3, False)
+
+
+# -- The memory ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_keeps_what_is_used_and_stays_within_its_size() -> None:
+    each = BYTES_A_RELATION + BYTES_AN_ID
+    memory = Memory(most_bytes=20 * each)
+    for number in range(100):
+        memory.keep(FLOWS, {f"id{number}": Remembered((), (number,))})
+        assert memory.look(FLOWS, ["id0"]) == {"id0": Remembered((), (0,))}
+        assert memory.bytes <= 22 * each
+    assert memory.look(FLOWS, ["id50"]) == {}
+    memory.forget(FLOWS, ["id0"])
+    assert memory.look(FLOWS, ["id0"]) == {}
+
+
+def test_a_connection_has_one_memory_and_takes_it_along(world: World) -> None:
+    raw, *_ = chain(world)
+    with Solr(world.solr.address) as other:
+        lineage(other, raw.identity)
+        assert memory_of(other) is memory_of(other)
+        assert memory_of(other).bytes > 0
+        assert memory_of(world.solr).bytes == 0
+
+
+# -- Both ways -------------------------------------------------------------------------------------------------------------
+
+
+def same_both_ways(solr: Solr, seed: int, rounds: int) -> int:
+    """Change a graph at random, and ask it from memory and from the index alone. Return the number of edges compared."""
+    graph = RandomGraph(solr, f"random-{uuid.uuid4().hex[:8]}", random.Random(seed))
+    edges = 0
+    for number in range(rounds):
+        graph.change()
+        start, options = graph.rng.choice(graph.ids), graph.options()
+        try:
+            expected = lineage_of(Graph(solr), start, options)
+        except UnknownEntity:
+            with pytest.raises(UnknownEntity):
+                lineage(solr, start, options)
+            continue
+        assert lineage(solr, start, options) == expected, (seed, number, start, options)
+        edges += len(expected.edges)
+    return edges
+
+
+def test_both_ways_give_one_answer_on_a_graph_that_changes(solr: Solr) -> None:
+    assert same_both_ways(solr, 3, 12) > 5
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("number", range(1, 4))
+def test_both_ways_give_one_answer_on_further_graphs(solr: Solr, number: int) -> None:
+    assert same_both_ways(solr, number, 60) > 15
+
+
+@pytest.mark.soak
+def test_both_ways_give_one_answer_in_many_rounds(solr: Solr) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    assert same_both_ways(solr, seed, 500) > 100
