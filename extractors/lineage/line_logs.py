@@ -14,7 +14,8 @@ from extractors.lineage.listed_files import expand
 from extractors.lineage.moved_files import FileWentAway
 from extractors.lineage.planned_files import plan_files
 from extractors.lineage.regular_files import open_regular
-from navlin.model.extractor import Extractor
+from navlin.model.extractor import FILES, LINES, Extractor
+from navlin.model.forwarded import LINES_PATTERN, arrived, directories_of, host_of
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 
@@ -37,16 +38,19 @@ class LineLogs(Extractor):
     """
 
     __slots__ = ()
+    receives = frozenset((LINES, FILES))
     directory: str | tuple[str, ...]
     pattern: str
     max_line_bytes: int
 
     def plan(self, positions: Positions) -> Plan:
-        return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
+        forwarded = directories_of(self.estate.forwarded, self.source.name)
+        patterns = (self.pattern, LINES_PATTERN) if forwarded else (self.pattern,)
+        return plan_files((*self._paths(), *forwarded), patterns, positions, host=socket.gethostname())
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories to watch."""
-        return tuple(expand(self._paths()))
+        return tuple(expand((*self._paths(), *directories_of(self.estate.forwarded, self.source.name))))
 
     def check(self) -> Iterator[str]:
         """Yield a line for ``navlin check``, with the number of files. Raises OSError if the files cannot be listed or
@@ -82,7 +86,7 @@ class LineLogs(Extractor):
         records_of: Callable[[Line, str], Iterator[Record]],
         lines: Callable[[FollowedFile], Iterator[Line | Reject]],
     ) -> Iterator[Record]:
-        count = 0
+        count, host = 0, host_of(self.estate.forwarded, split.path)
         with follow(split, max_line_bytes=self.max_line_bytes) as file:
             for line in lines(file):
                 if isinstance(line, Reject):
@@ -90,7 +94,7 @@ class LineLogs(Extractor):
                     continue
                 for record in records_of(line, file.path):
                     count += 1
-                    yield record
+                    yield arrived(record, host)
                 if count >= SPLIT_RECORDS:
                     break
             yield from file.done()
