@@ -63,7 +63,7 @@ class HostDoor:
         forms = self.receives.get(source, frozenset[str]())
         if not forms:
             raise Problem(
-                404, f"no source {source} reads data of other hosts: see [[source]] of the configuration"
+                403, f"no source {source} reads data of other hosts: see [[source]] of the configuration"
             )
         if form not in forms:
             raise Problem(400, f"{source} reads whole files, not lines: send them with `navlin forward`")

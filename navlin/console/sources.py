@@ -11,7 +11,7 @@ from navlin.console.page import Page
 from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
 from navlin.questions.declare.shared import Nothing
-from navlin.render.status import held_back, positions
+from navlin.render.status import held_back, host_lines, positions
 
 RUNS_DRAWN: Final = 30
 BAR_PX: Final = 8
@@ -31,6 +31,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             each["name"]: list(held_back(each["index"], status["now_ms"])) for each in status["sources"]
         },
         "bars": {each["name"]: _bars(asked, each["name"]) for each in status["sources"]},
+        "hosts": list(host_lines(status)),
         "width": RUNS_DRAWN * BAR_PX,
         "highest": HIGHEST_PX,
         "may_run": asked.user.role >= Role.ADMINISTRATOR,

@@ -14,32 +14,23 @@ import http.client
 import json
 import os
 import random
+import re
 import select
 import ssl
 import stat
 import sys
 import time
 import zlib
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 PREFIX = "/api/forward/v1"
 MARK_BYTES, RANGE_BYTES, TRIAL_BYTES = 4 << 10, 1 << 20, 32 << 10
-HELD = 64
-HELD_S = 60.0
-HEARTBEAT_S, LONGEST_WAIT_S, WATCHED_S = 300.0, 60.0, 60.0
-NO_NAME = "\0"
-SKIPPED = ("*.gz", "*.bz2", "*.xz", ".*", "_*")
-FOLDERS = "eventlog_v2_*"
-CREATED_MOVED_WRITTEN = 0x002 | 0x040 | 0x080 | 0x100 | 0x200
-
-
-class Found(NamedTuple):
-    """A file in a listing. ``name`` is its path below the directory."""
-
-    path: str
-    name: str
-    status: os.stat_result
+HELD, NO_NAME = 64, "\0"
+HELD_S, HEARTBEAT_S, LONGEST_WAIT_S, WATCHED_S = 60.0, 300.0, 60.0, 60.0
+SKIPPED, FOLDERS = re.compile(r"[._]|.*\.(gz|bz2|xz)$"), "eventlog_v2_*"
+LAST = re.compile(r"/appstatus_.*(?<!\.inprogress)$")
+CHANGES = 0x002 | 0x040 | 0x080 | 0x100 | 0x200  # written, moved from, moved to, created, deleted
 
 
 def digest(data: bytes) -> str:
@@ -49,7 +40,7 @@ def digest(data: bytes) -> str:
 class Refused(Exception):
     """The server refused a request. ``body`` is the JSON of the response, ``wait_s`` the wait that it asks for."""
 
-    def __init__(self, status: int, body: "dict[str, object]", wait_s: float) -> None:
+    def __init__(self, status: int, body: "dict[str, Any]", wait_s: float) -> None:
         super().__init__(f"{status}: {body.get('message', body)}")
         self.status, self.body, self.wait_s = status, body, wait_s
 
@@ -57,9 +48,7 @@ class Refused(Exception):
 class Server:
     """The navlin at a URL. The connection is opened when it is needed; `close` ends it."""
 
-    def __init__(
-        self, url: str, token_file: str, ca_file: "str | None", certificate: "list[str] | None"
-    ) -> None:
+    def __init__(self, url: str, token_file: str, ca_file: "str | None") -> None:
         parts = urlsplit(url)
         self._host, self._port, self._path = parts.hostname or "", parts.port, parts.path.rstrip("/") + PREFIX
         self._token_file = token_file
@@ -67,47 +56,38 @@ class Server:
         self._context: ssl.SSLContext | None = None
         if parts.scheme == "https":
             self._context = ssl.create_default_context(cafile=ca_file)
-            if certificate:
-                self._context.load_cert_chain(certificate[0], certificate[1])
         elif parts.scheme != "http" or self._host not in ("127.0.0.1", "::1", "localhost"):
             raise SystemExit(f"{url}: the address must begin with https://, or name this machine")
 
-    def ask(
-        self, method: str, path: str, body: bytes = b"", headers: "dict[str, str] | None" = None
-    ) -> "dict[str, object]":
+    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> "dict[str, Any]":
         """Return the JSON of the response. Raises `Refused`, OSError and HTTPException."""
-        fresh = self._connection is None
-        try:
-            return self._ask(method, path, body, headers or {})
-        except (OSError, http.client.HTTPException):
-            self.close()
-            if fresh:
-                raise
-        return self._ask(method, path, body, headers or {})
-
-    def _ask(self, method: str, path: str, body: bytes, headers: "dict[str, str]") -> "dict[str, object]":
-        if self._connection is None:
-            if self._context is not None:
-                self._connection = http.client.HTTPSConnection(
-                    self._host, self._port, timeout=60, context=self._context
-                )
-            else:
-                self._connection = http.client.HTTPConnection(self._host, self._port, timeout=60)
         with open(self._token_file) as file:
-            token = file.read().strip()
-        self._connection.request(
-            method, self._path + path, body, dict(headers, Authorization="Bearer " + token)
-        )
-        response = self._connection.getresponse()
-        data = response.read(64 << 20)
+            given = {name.replace("_", "-"): value for name, value in headers.items()}
+            given["Authorization"] = "Bearer " + file.read().strip()
+        while True:
+            old, self._connection = self._connection, self._connection or self._connect()
+            try:
+                self._connection.request(method, self._path + path, body, given)
+                response = self._connection.getresponse()
+                data = response.read(64 << 20)
+                break
+            except (OSError, http.client.HTTPException):
+                self.close()
+                if old is None:
+                    raise
         try:
-            value = json.loads(data.decode() or "{}")
+            value = dict(json.loads(data.decode()))
         except ValueError:
-            value = {"message": data[:200].decode("utf-8", "replace")}
+            value = {"message": data[:200]}
         if response.status >= 300:
             again = response.getheader("Retry-After") or ""
             raise Refused(response.status, value, float(again) if again.isdigit() else 0.0)
-        return dict(value)
+        return value
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=60)
+        return http.client.HTTPSConnection(self._host, self._port, timeout=60, context=self._context)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -118,18 +98,16 @@ class Server:
 class File:
     """A file on this host. ``sent`` bytes of it are at the server, as the file ``id``, under the name ``told``."""
 
-    def __init__(self, source: str, path: str, name: str, found: os.stat_result) -> None:
-        self.source, self.path, self.name = source, path, name
-        self.device, self.inode = found.st_dev, found.st_ino
-        self.size, self.changed_ns = found.st_size, found.st_mtime_ns
+    def __init__(self, source: str, found: os.stat_result) -> None:
+        self.source, self.device, self.inode = source, found.st_dev, found.st_ino
+        self.path, self.name, self.size, self.changed_ns = "", "", 0, 0
         self.id, self.told, self.sent, self.there = "", NO_NAME, 0, False
         self.descriptor, self.missed_s, self.readable = -1, 0.0, True
 
     def open(self) -> int:
         """Return a descriptor of the file. Raises OSError, also if another file has its name now."""
         if self.descriptor < 0:
-            flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self.path, flags)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or (found.st_dev, found.st_ino) != (self.device, self.inode):
                 os.close(descriptor)
@@ -147,9 +125,9 @@ class File:
         begin = max(0, offset - MARK_BYTES)
         return digest(os.pread(self.open(), offset - begin, begin))
 
-    def is_at(self, there: "dict[str, object]") -> bool:
+    def is_at(self, there: "dict[str, Any]") -> bool:
         """Whether what the server has is the beginning of this file."""
-        size, head_bytes = int(str(there["size"])), int(str(there.get("head_bytes", 0)))
+        size, head_bytes = int(there["size"]), int(there.get("head_bytes", 0))
         if not 0 <= size <= os.fstat(self.open()).st_size or self.mark_at(size) != there["mark"]:
             return False
         return not head_bytes or digest(os.pread(self.open(), head_bytes, 0)) == there["head"]
@@ -164,103 +142,96 @@ class Agent:
     def __init__(self, server: Server, sources: "list[tuple[str, str, str]]") -> None:
         self.server, self.sources, self.watch = server, sources, Watch()
         self.files: dict[tuple[str, int, int], File] = {}
-        self.known: dict[tuple[str, int], list[dict[str, object]]] | None = None
+        self.known: dict[tuple[str, int], list[dict[str, Any]]] | None = None
         self.problems: dict[str, str] = {}
-        self._report_s = 0.0
+        self.names, self.report_s = {source for source, _, _ in sources}, 0.0
 
     def poll(self) -> int:
         """Send what is new. Return the number of bytes. Raises `Refused`, OSError and HTTPException."""
+        groups, failed = [], set()
+        for source, directory, pattern in self.sources:
+            listed = self._groups(source, directory, pattern)
+            failed |= {source} if listed is None else set()
+            groups += listed or []
+        seen = {id(file) for group in groups for file in group}
+        # Files that may be renamed or removed soon are opened even if the server does not answer now.
+        newest = sorted(self.files.values(), key=lambda each: (each.missed_s > 0, each.changed_ns))
+        for file in newest[-HELD:]:
+            with contextlib.suppress(OSError):
+                file.open()
         if self.known is None:
             self._learn()
-        total, failed = 0, set()
-        seen: set[tuple[str, int, int]] = set()
-        for source, directory, pattern in self.sources:
-            listed = self._groups(directory, pattern)
-            if listed is None:
-                failed.add(source)
-            for group in listed or []:
-                files = [self._file(source, *each) for each in group]
-                seen.update((source, file.device, file.inode) for file in files)
-                if self.problems.get(source, "").startswith("403"):
-                    continue
-                try:
-                    total += sum(self._send(file) for file in files)
-                    # A log is over if the name of its status says so, so that is told last.
-                    for file in sorted(files, key=lambda each: (_is_end(each.name), each.name)):
-                        self._tell_name(file)
-                except Refused as refused:
-                    if refused.status != 403:
-                        raise
-                    self._complain(source, str(refused))
-        total += self._follow_missed(seen, failed)
-        held = sorted(self.files.values(), key=lambda each: (each.missed_s > 0, each.changed_ns))
-        for file in held[:-HELD]:
+        total = sum(self._send_group(group) for group in groups) + self._follow_missed(seen, failed)
+        for file in newest[:-HELD]:
             file.close()
         return total
 
+    def _send_group(self, files: "list[File]") -> int:
+        if not files or self.problems.get(files[0].source, "").startswith("403"):
+            return 0
+        total = 0
+        try:
+            total = sum(self._send(file) for file in files)
+            # A log is over if the name of its status says so, so that name is told last.
+            for file in sorted(files, key=lambda each: (bool(LAST.search(each.name)), each.name)):
+                if file.there and file.told != file.name and file.sent >= file.size:
+                    self.server.ask("PUT", f"{file.address('/name')}&name={quote(file.name, safe='')}")
+                    file.told = file.name
+        except Refused as refused:
+            if refused.status != 403:
+                raise
+            self._complain(files[0].source, str(refused))
+        return total
+
     def report(self) -> int:
-        """Tell the server that this agent runs, and how far it is behind, if it is time. Return 0 bytes."""
-        if time.monotonic() < self._report_s:
+        """Tell the server that this agent runs, and how far it is behind, if it is time. Return 0."""
+        if time.monotonic() < self.report_s:
             return 0
         behind = [file.size - file.sent for file in self.files.values() if file.size > file.sent]
-        unreadable = sum(not file.readable for file in self.files.values())
-        value = {
-            "behind_bytes": sum(behind),
-            "behind_files": len(behind),
-            "unreadable": unreadable,
-            "problem": "; ".join(sorted(self.problems.values()))[:500],
-        }
+        value: dict[str, Any] = {"behind_bytes": sum(behind), "behind_files": len(behind)}
+        value["unreadable"] = sum(not file.readable for file in self.files.values())
+        value["problem"] = "; ".join(sorted(self.problems.values()))[:500]
         self.server.ask("POST", "/alive", json.dumps(value).encode())
         self.problems.clear()  # those that last are reported again
-        self._report_s = time.monotonic() + HEARTBEAT_S * random.uniform(0.9, 1.1)
+        self.report_s = time.monotonic() + HEARTBEAT_S * random.uniform(0.9, 1.1)
         return 0
-
-    def wait_s(self, poll_s: float) -> float:
-        """Return the time until the next look if nothing happens, in seconds."""
-        longest_s = WATCHED_S if self.watch.whole else poll_s
-        return max(0.0, min(longest_s, self._report_s - time.monotonic()))
 
     def _learn(self) -> None:
         self.known = {}
-        for each in self.server.ask("GET", "/files")["files"]:  # type: ignore[attr-defined]  # a list of objects
+        for each in self.server.ask("GET", "/files")["files"]:
             self.known.setdefault((each["source"], int(each["inode"])), []).append(each)
         for file in self.files.values():
             file.id, file.there = "", False
 
-    def _groups(self, directory: str, pattern: str, below: str = "") -> "list[list[Found]] | None":
+    def _groups(self, source: str, folder: str, pattern: str, below: str = "") -> "list[list[File]] | None":
         """List the files of a directory, each in a group of its own. The files of a rolling log are one group. Return
         None if the directory cannot be listed."""
         try:
-            self.watch.add(directory)
-            with os.scandir(directory) as entries:
-                listed = sorted(entries, key=lambda each: each.name)
+            self.watch.add(folder)
+            with os.scandir(folder) as entries:
+                listed = sorted(
+                    (each for each in entries if not SKIPPED.match(each.name)), key=lambda each: each.name
+                )
         except OSError as error:
             self.watch.whole = False
-            self._complain(directory, str(error))
+            self._complain(folder, str(error))
             return None
-        found: list[list[Found]] = []
+        found: list[list[File]] = []
         for entry in listed:
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
                 continue  # it is gone
-            if any(fnmatch.fnmatchcase(entry.name, each) for each in SKIPPED):
-                continue
             if stat.S_ISDIR(status.st_mode) and not below and fnmatch.fnmatchcase(entry.name, FOLDERS):
-                inside = self._groups(entry.path, "*", entry.name + "/") or []
+                inside = self._groups(source, entry.path, "*", entry.name + "/") or []
                 found.append([each for group in inside for each in group])
             elif stat.S_ISREG(status.st_mode) and fnmatch.fnmatchcase(entry.name, pattern):
-                found.append([Found(entry.path, below + entry.name, status)])
+                key = (source, status.st_dev, status.st_ino)
+                file = self.files[key] = self.files.get(key) or File(source, status)
+                file.path, file.name, file.missed_s = entry.path, below + entry.name, 0.0
+                file.size, file.changed_ns = status.st_size, status.st_mtime_ns
+                found.append([file])
         return found
-
-    def _file(self, source: str, path: str, name: str, found: os.stat_result) -> File:
-        key = (source, found.st_dev, found.st_ino)
-        if key not in self.files:
-            self.files[key] = File(source, path, name, found)
-        file = self.files[key]
-        file.path, file.name, file.missed_s = path, name, 0.0
-        file.size, file.changed_ns = found.st_size, found.st_mtime_ns
-        return file
 
     def _send(self, file: File) -> int:
         if file.there and file.sent == file.size:
@@ -268,41 +239,41 @@ class Agent:
         try:
             if not file.id or file.size < file.sent:
                 self._recognize(file)
-            sent = self._ranges(file, file.size)
             file.readable = True
+            return self._ranges(file)
         except FileNotFoundError:
             return 0
         except PermissionError as error:
             file.readable = False
             self._complain(file.path, str(error))
             return 0
-        return sent
 
     def _recognize(self, file: File) -> None:
         """Go on in what the server has of this file, or begin a new one there."""
-        assert self.known is not None
-        candidates = self.known.get((file.source, file.inode), [])
-        for each in sorted(candidates, key=lambda each: -int(str(each["size"]))):
+        if file.there:
+            self.server.ask("PUT", file.address("/gone"))  # that content
+        candidates = (self.known or {}).get((file.source, file.inode), [])
+        for each in sorted(candidates, key=lambda each: -int(each["size"])):
             if file.is_at(each):
                 candidates.remove(each)
-                file.id, file.sent, file.told = str(each["id"]), int(str(each["size"])), str(each["name"])
+                file.id, file.sent, file.told = each["id"], int(each["size"]), each["name"]
                 file.there = not each["gone"]
                 return
         file.id = f"{file.inode:x}-{random.SystemRandom().getrandbits(32):08x}"
         file.sent, file.told, file.there = 0, NO_NAME, False
 
-    def _ranges(self, file: File, end: int) -> int:
-        total, conflicts = 0, 0
+    def _ranges(self, file: File) -> int:
+        total, conflicts, end = 0, 0, file.size
         while file.sent < end or not file.there:
             data = os.pread(file.open(), min(RANGE_BYTES, end - file.sent), file.sent)
             if not data and file.sent < end:
                 break  # the file was truncated just now
-            headers = {"X-Navlin-Mark": file.mark_at(file.sent), "X-Navlin-Sum": digest(data)}
+            headers = {"X_Navlin_Mark": file.mark_at(file.sent), "X_Navlin_Sum": digest(data)}
             body = packed(data)
             if body is not data:
-                headers["Content-Encoding"] = "gzip"
+                headers["Content_Encoding"] = "gzip"
             try:
-                there = self.server.ask("PUT", f"{file.address()}&offset={file.sent}", body, headers)
+                there = self.server.ask("PUT", f"{file.address()}&offset={file.sent}", body, **headers)
                 file.there, conflicts = True, 0
                 total += len(data)
             except Refused as refused:
@@ -314,38 +285,32 @@ class Agent:
                     # The inode has other content than the server knows.
                     self._recognize(file)
                     continue
-                file.there = file.there or int(str(there["size"])) > 0
-            file.sent = int(str(there["size"]))
+                file.there = file.there or int(there["size"]) > 0
+            file.sent = int(there["size"])
         return total
 
-    def _tell_name(self, file: File) -> None:
-        if file.there and file.told != file.name and file.sent >= file.size:
-            self.server.ask("PUT", f"{file.address('/name')}&name={quote(file.name, safe='')}")
-            file.told = file.name
-
-    def _follow_missed(self, seen: "set[tuple[str, int, int]]", failed: "set[str]") -> int:
+    def _follow_missed(self, seen: "set[int]", failed: "set[str]") -> int:
         """Read files that left their directory to the end, and tell the server that they are gone."""
         total, now_s = 0, time.monotonic()
         for key, file in list(self.files.items()):
-            if key in seen or file.source in failed:
+            if id(file) in seen or file.source in failed:
                 continue
-            file.missed_s = file.missed_s or now_s
-            if file.descriptor >= 0 and file.id:
+            if file.descriptor >= 0:
                 file.size = os.fstat(file.descriptor).st_size
-                total += self._ranges(file, file.size) if file.size > file.sent else 0
-                self._tell_name(file)
+                total += self._send_group([file])
+            file.missed_s = file.missed_s or now_s
             if file.descriptor < 0 or now_s - file.missed_s >= HELD_S:
-                if file.id and file.there:
+                if file.there:
                     self.server.ask("PUT", file.address("/gone"))
                 file.close()
                 del self.files[key]
-        ours = {source for source, _, _ in self.sources} - failed
-        for (source, _), entries in (self.known or {}).items():
-            for each in entries if source in ours else ():
+        unread = {(file.source, file.inode) for file in self.files.values() if not file.there}
+        for (source, inode), entries in (self.known or {}).items():
+            known = source in self.names and source not in failed and (source, inode) not in unread
+            while entries and known:
+                each = entries.pop()
                 if not each["gone"]:
                     self.server.ask("PUT", f"/files/{each['id']}/gone?source={quote(source, safe='')}")
-            if source in ours:
-                entries.clear()
         return total
 
     def _complain(self, about: str, problem: str) -> None:
@@ -358,20 +323,15 @@ class Watch:
     """Wakes the agent when something changes in a directory (inotify). ``whole`` tells whether it sees them all."""
 
     def __init__(self) -> None:
-        self.whole = False
-        self._descriptor = -1
+        self.whole, self._descriptor = False, -1
         with contextlib.suppress(OSError, AttributeError):
             self._c = ctypes.CDLL(None)
             self._descriptor = int(self._c.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
-    def begin(self) -> None:
-        self.whole = self._descriptor >= 0
-
     def add(self, directory: str) -> None:
-        if self._descriptor >= 0:
-            name = os.fsencode(directory)
-            if self._c.inotify_add_watch(self._descriptor, name, CREATED_MOVED_WRITTEN) < 0:
-                self.whole = False
+        name = os.fsencode(directory)
+        if self._descriptor < 0 or self._c.inotify_add_watch(self._descriptor, name, CHANGES) < 0:
+            self.whole = False
 
     def wait(self, seconds: float) -> None:
         """Wait until something changes, at most this long."""
@@ -379,10 +339,6 @@ class Watch:
             time.sleep(seconds)
         elif select.select([self._descriptor], [], [], seconds)[0]:
             os.read(self._descriptor, 1 << 20)
-
-
-def _is_end(name: str) -> bool:
-    return name.rpartition("/")[2].startswith("appstatus_") and not name.endswith(".inprogress")
 
 
 def packed(data: bytes) -> bytes:
@@ -397,7 +353,7 @@ def packed(data: bytes) -> bytes:
 def run(agent: Agent, poll_s: float, once: bool) -> None:
     wait_s = poll_s
     while True:
-        agent.watch.begin()
+        agent.watch.whole = True
         failure: Exception | None = None
         sent = 0
         for step in (agent.poll, agent.report):
@@ -418,28 +374,18 @@ def run(agent: Agent, poll_s: float, once: bool) -> None:
             return
         wait_s = 0.0 if once else poll_s
         # Changes that follow each other closely are sent together.
-        time.sleep(min(wait_s, 1.0) if agent.watch.whole else 0.0)
-        agent.watch.wait(0.0 if sent else agent.wait_s(wait_s))
+        time.sleep(min(wait_s, 1.0))
+        longest_s = min(WATCHED_S if agent.watch.whole else wait_s, agent.report_s - time.monotonic())
+        agent.watch.wait(0.0 if sent else max(0.0, longest_s))
 
 
 def main(arguments: "list[str] | None" = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="navlin-forward",
-        description=(__doc__ or "").partition("\n")[0],
-        epilog="@FILE reads arguments from a file, one a line.",
-        fromfile_prefix_chars="@",
-    )
+    about, end = (__doc__ or "").partition("\n")[0], "@FILE reads arguments from a file, one a line."
+    parser = argparse.ArgumentParser("navlin-forward", None, about, end, fromfile_prefix_chars="@")
     parser.add_argument("--url", required=True, help="address of navlin, as https://navlin.example:7187")
-    parser.add_argument(
-        "--token-file", required=True, metavar="FILE", help="file with the token of this host"
-    )
+    parser.add_argument("--token-file", required=True, metavar="FILE", help="the token of this host")
     parser.add_argument("--ca-file", metavar="FILE", help="PEM of who signed navlin's certificate")
-    parser.add_argument(
-        "--certificate", nargs=2, metavar=("FILE", "KEY"), help="PEM for a proxy that wants one"
-    )
-    parser.add_argument(
-        "--source", action="append", default=[], metavar="NAME=DIRECTORY[:PATTERN]", required=True
-    )
+    parser.add_argument("--source", action="append", required=True, metavar="NAME=DIRECTORY[:PATTERN]")
     parser.add_argument("--poll", type=float, default=5.0, metavar="S", help="seconds between looks (5)")
     parser.add_argument("--once", action="store_true", help="end when everything is sent")
     given = parser.parse_args(arguments)
@@ -450,9 +396,7 @@ def main(arguments: "list[str] | None" = None) -> None:
         if not name or not directory.startswith("/"):
             parser.error(f"--source {each}: it must be like impala=/var/log/impalad/lineage:impala_lineage*")
         sources.append((name, directory, pattern or "*"))
-    server = Server(given.url, given.token_file, given.ca_file, given.certificate)
-    with contextlib.suppress(KeyboardInterrupt):
-        run(Agent(server, sources), given.poll, given.once)
+    run(Agent(Server(given.url, given.token_file, given.ca_file), sources), given.poll, given.once)
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ class HostContact:
         """Whether an agent has missed two heartbeats."""
         return self.alive_ms > 0 and now_ms - max(self.alive_ms, self.last_ms) > LATE_S * 1000
 
-    def needs_attention(self, now_ms: int) -> str:
-        """Return why somebody should look; "" if nobody need."""
+    def concern(self, now_ms: int) -> str:
+        """Return why somebody should look at this host; "" if there is nothing."""
         if self.late(now_ms):
             return "its agent does not report"
         if self.lost_ms and now_ms - self.lost_ms < 24 * REFUSED_MS:
@@ -75,6 +75,9 @@ class HostContact:
         if self.unreadable:
             return f"its agent cannot read {self.unreadable} files"
         return self.problem
+
+    def as_json(self, now_ms: int) -> dict[str, Any]:
+        return {**asdict(self), "late": self.late(now_ms), "concern": self.concern(now_ms)}
 
 
 _NAMES: Final = {each.name for each in fields(HostContact)}
