@@ -1,8 +1,8 @@
 """Send files that only grow to a navlin, as byte ranges, from the host on which they are written.
 
-This file is the whole agent. It needs the standard library alone, of Python 3.6 or newer, and keeps no state: navlin
-tells what it has of this host. A file is recognized by its inode, by a hash of its first bytes, and by a hash of the
-bytes before an offset. A range is sent until it is acknowledged, and navlin accepts it only at the end of what it has.
+This file is the whole agent. It needs Python 3.6 or newer, and keeps no state: navlin tells what it has of this host. A
+file is recognized by its inode, and by hashes of its first bytes and of the bytes before an offset. A range is sent
+until it is acknowledged, and navlin accepts it only at the end of what it has.
 """
 
 import argparse
@@ -234,18 +234,17 @@ class Agent:
         return found
 
     def _send(self, file: File) -> int:
-        if file.there and file.sent == file.size:
-            return 0
         try:
+            if file.there and file.sent == file.size:
+                return 0
             if not file.id or file.size < file.sent:
                 self._recognize(file)
             file.readable = True
             return self._ranges(file)
-        except FileNotFoundError:
-            return 0
-        except PermissionError as error:
-            file.readable = False
-            self._complain(file.path, str(error))
+        except (FileNotFoundError, PermissionError) as error:
+            file.readable = isinstance(error, FileNotFoundError)
+            if not file.readable:
+                self._complain(file.path, str(error))
             return 0
 
     def _recognize(self, file: File) -> None:
@@ -334,7 +333,6 @@ class Watch:
             self.whole = False
 
     def wait(self, seconds: float) -> None:
-        """Wait until something changes, at most this long."""
         if self._descriptor < 0:
             time.sleep(seconds)
         elif select.select([self._descriptor], [], [], seconds)[0]:
@@ -351,11 +349,10 @@ def packed(data: bytes) -> bytes:
 
 
 def run(agent: Agent, poll_s: float, once: bool) -> None:
+    failure: Exception | None = None
     wait_s = poll_s
     while True:
-        agent.watch.whole = True
-        failure: Exception | None = None
-        sent = 0
+        agent.watch.whole, sent, failure = True, 0, None
         for step in (agent.poll, agent.report):
             try:
                 sent += step()
