@@ -17,23 +17,30 @@ from typing import Any, Final
 from extractors.hdfs.client import HdfsAddress
 from extractors.lineage.listed_files import NothingToFollow, expand
 from extractors.spark import events
-from extractors.spark.application import Application, ApplicationState, Run, Started, to_started, to_statement
+from extractors.spark.application import (
+    ApplicationState,
+    ExecutionTree,
+    SparkApplication,
+    Started,
+    to_started,
+    to_statement,
+)
 from extractors.spark.archives import ArchivePlace, NotReadable, is_archive
 from extractors.spark.codecs import PLAIN
 from extractors.spark.forms import (
     IN_PROGRESS,
     Closed,
     Log,
-    Part,
+    LogPart,
     application_in,
     find_logs,
     plain_path,
     reason_of,
 )
-from extractors.spark.lineage import Names, records_of
+from extractors.spark.lineage import ApplicationKeys, records_of
 from extractors.spark.lines import (
     HEAD_BYTES,
-    Line,
+    LogLine,
     LogLines,
     Mark,
     all_lines,
@@ -42,8 +49,8 @@ from extractors.spark.lines import (
     lines_at,
     tail_of,
 )
-from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, path_of, split_url
-from extractors.spark.queries import Queries
+from extractors.spark.places import SCHEME, FileStore, HdfsPlace, LocalPlace, path_of, split_url
+from extractors.spark.queries import QueryParser
 from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number_of
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
@@ -86,7 +93,7 @@ class LogSplit(Split):
     """
 
     log: str
-    parts: tuple[Part, ...]
+    parts: tuple[LogPart, ...]
     mtime_ns: int
     finished: bool
     over: bool
@@ -102,7 +109,7 @@ class LogSplit(Split):
     state: Mapping[str, Any] | None = None
     missing: tuple[tuple[int, int], ...] = ()
     sizes: Mapping[str, int] | None = None
-    archive: Part | None = None
+    archive: LogPart | None = None
     further: tuple[LogSplit, ...] = ()
     state_bytes: int = MAX_STATE_BYTES
     root: str = ""
@@ -176,7 +183,7 @@ class SparkEvents(Extractor):
         ]
         return [*given, *directories_of(self.estate.forwarded, self.source.name)]
 
-    def place_of(self, root: str) -> Place:
+    def place_of(self, root: str) -> FileStore:
         """Return the file system of a directory of `roots`."""
         if not root.startswith(SCHEME):
             return LocalPlace(root)
@@ -230,7 +237,7 @@ class SparkEvents(Extractor):
             try:
                 if not line.too_long and events.kind_of(line.data) == events.ENVIRONMENT:
                     return events.mapping(events.parse(line.data).get("Spark Properties"))
-            except events.NotAnEvent:
+            except events.NotASparkEvent:
                 continue
         return None
 
@@ -282,7 +289,7 @@ class SparkEvents(Extractor):
     def _split(self, log: Log, known: Mapping[str, Any] | None, now_ms: int) -> LogSplit | None:
         if log.parts is None:
             return None
-        stale = not log.held and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
+        stale = not log.being_written and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
         over = log.finished or stale
         split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms, missing=log.missing)
         split = replace(split, ctime_ns=log.ctime_ns)
@@ -317,7 +324,7 @@ class SparkEvents(Extractor):
         if not isinstance(split, LogSplit):
             raise TypeError(f"not a split of spark_events: {split!r}")
         if split.archive or split.mark or not is_archive(self.place_of(split.root), split.parts[0]):
-            with closing(Queries()) as queries:
+            with closing(QueryParser()) as queries:
                 yield from _LogReading(self, split, queries).records()
         else:
             yield from self._of_archive(split)
@@ -343,7 +350,7 @@ class SparkEvents(Extractor):
 
 
 class _LogReading:
-    def __init__(self, extractor: SparkEvents, split: LogSplit, queries: Queries) -> None:
+    def __init__(self, extractor: SparkEvents, split: LogSplit, queries: QueryParser) -> None:
         place = extractor.place_of(split.root)
         self._place = ArchivePlace(place, split.archive) if split.archive else place
         self._host = host_of(extractor.estate.forwarded, split.log)
@@ -383,7 +390,7 @@ class _LogReading:
             events.STREAM_IDLE: self._streams.take_idle,
             events.STREAM_END: self._streams.take_end,
         }
-        self._waiting: list[Run] = []
+        self._waiting: list[ExecutionTree] = []
         self._rejects = 0
         self._last_reject: Reject | None = None
 
@@ -449,7 +456,7 @@ class _LogReading:
                 return
         yield arrived(record, self._host)
 
-    def _of_line(self, line: Line) -> Iterator[Record]:
+    def _of_line(self, line: LogLine) -> Iterator[Record]:
         if line.too_long:
             limit = self._extractor.max_line_bytes
             yield Reject(line.path, f"the line is longer than {limit} bytes", line.offset)
@@ -463,7 +470,7 @@ class _LogReading:
             elif kind is not None:
                 for run in self._state.take(kind, line):
                     yield from self._of_run(run)
-        except events.NotAnEvent as error:
+        except events.NotASparkEvent as error:
             reason = str(error) if line.whole else f"the log ends within this line ({error})"
             yield Reject(
                 line.path, reason, line.offset, sample(line.data) if events.is_event(line.data) else ""
@@ -473,7 +480,7 @@ class _LogReading:
                 yield Reject(line.path, reason, line.offset, sample(line.data))
             rejected.clear()
 
-    def _of_run(self, run: Run) -> Iterator[Record]:
+    def _of_run(self, run: ExecutionTree) -> Iterator[Record]:
         if next(run.marks, None) is not None:
             if run.root.of_batch:
                 # The batch is needed now, because the progress event that follows in the log completes it.
@@ -484,9 +491,9 @@ class _LogReading:
         if not self._streams.take_batch(run):
             yield from records_of(run, self._names(run.application), reads=self._extractor.reads)
 
-    def _names(self, application: Application) -> Names:
+    def _names(self, application: SparkApplication) -> ApplicationKeys:
         extractor = self._extractor
-        return Names(
+        return ApplicationKeys(
             extractor.source,
             extractor.estate,
             application,
@@ -495,7 +502,7 @@ class _LogReading:
             self._queries,
         )
 
-    def _read_again(self, runs: list[Run]) -> Iterator[Record]:
+    def _read_again(self, runs: list[ExecutionTree]) -> Iterator[Record]:
         """Read again the lines of runs that started before this read, in log order. Yield the records of these runs."""
         wanted = {mark for run in runs for mark in run.marks}
         members = {member.mark: member for run in runs for member in run.members}
@@ -515,7 +522,7 @@ class _LogReading:
                         statements[line.mark] = to_statement(events.parse(line.data))
                     case _:
                         pass
-            except events.NotAnEvent:
+            except events.NotASparkEvent:
                 continue  # rejected below, like all lines that no longer exist
         compacted = self._compacted(runs, wanted)
         for run in runs:
@@ -537,7 +544,7 @@ class _LogReading:
             if run.members:
                 yield from self._of_run(run)
 
-    def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
+    def _compacted(self, runs: list[ExecutionTree], wanted: set[Mark]) -> dict[int, Started]:
         """Return execution id → start, for starts in parts that have since been compacted. The compacted part contains
         them at another position.
         """
@@ -549,7 +556,7 @@ class _LogReading:
         members = {each.id: each for run in runs for each in run.members if each.mark in gone}
         found: dict[int, Started] = {}
         for line in all_lines(self._place, part, self._extractor.max_line_bytes) if members else ():
-            with suppress(events.NotAnEvent):
+            with suppress(events.NotASparkEvent):
                 if events.kind_of(line.data) == events.EXECUTION_START:
                     event = events.parse(line.data)
                     number = events.integer(event.get("executionId"), -1)
@@ -621,10 +628,10 @@ class _LogReading:
             )
 
 
-def _unnamed(split: LogSplit) -> Application:
+def _unnamed(split: LogSplit) -> SparkApplication:
     """Return the application as identified by the name of its log."""
     app_id, attempt = application_in(split.log)
-    return Application(app_id, attempt, log=plain_path(split.log.removeprefix(split.root)).strip("/"))
+    return SparkApplication(app_id, attempt, log=plain_path(split.log.removeprefix(split.root)).strip("/"))
 
 
 def _archive_position(split: LogSplit, size: int) -> Position:
@@ -638,7 +645,7 @@ def _closed_note(closed: Sequence[Closed]) -> str:
     return f"{len(closed)} event logs cannot be read, such as {closed[0].reason}" if closed else ""
 
 
-def _is_the_same(place: Place, split: LogSplit) -> bool:
+def _is_the_same(place: FileStore, split: LogSplit) -> bool:
     """Whether the part at the mark still exists, has the same first bytes, is not shorter, and has the same bytes
     before the end of the last read.
     """

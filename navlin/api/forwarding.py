@@ -28,10 +28,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from navlin.api.answers import Problem, error_answer, json_answer
+from navlin.api.answers import HttpError, error_answer, json_answer
 from navlin.api.audit import address_of
 from navlin.api.bodies import Bodies, json_of
-from navlin.api.hosts import FILES_BELOW, HostDoor
+from navlin.api.hosts import FILES_BELOW, HostReceiver
 from navlin.api.json_bounds import Octets
 from navlin.api.packed_bodies import plain_body
 from navlin.api.turns import Turns
@@ -48,8 +48,8 @@ MOST_NAME_CHARS: Final = 4_096
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
-def routes(door: HostDoor, bodies: Bodies) -> list[Route]:
-    forwarding = _Forwarding(door, door.files, bodies)
+def routes(receiver: HostReceiver, bodies: Bodies) -> list[Route]:
+    forwarding = _Forwarding(receiver, receiver.files, bodies)
     return [
         Route(FILES_BELOW + path, partial(forwarding.bounded, FILES_BELOW + path, handler), methods=[method])
         for method, path, handler in (
@@ -64,7 +64,7 @@ def routes(door: HostDoor, bodies: Bodies) -> list[Route]:
 
 @dataclass(slots=True)
 class _Forwarding:
-    door: HostDoor
+    receiver: HostReceiver
     files: HostFiles
     bodies: Bodies
     _in_progress: int = 0
@@ -86,7 +86,7 @@ class _Forwarding:
         except NotThere as there:
             return json_answer({"message": str(there), "size": there.size, "mark": there.mark}, 409)
         except FileNotFoundError:
-            raise Problem(404, "there is no such file of this host") from None
+            raise HttpError(404, "there is no such file of this host") from None
         except OSError as error:
             log.error("range not stored", error=str(error), host=host)
             self._refused(host, f"nothing can be stored: {error.strerror}")
@@ -99,29 +99,29 @@ class _Forwarding:
         host = request.state.host.host
 
         def listed() -> Response:
-            self.door.contacts.note(host, address_of(request))
+            self.receiver.contacts.note(host, address_of(request))
             return json_answer({"files": self.files.files(host)})
 
         return await self._in_thread(host, listed)
 
     async def append(self, request: Request) -> Response:
         source, file_id = _parameter(request, "source"), request.path_params["id"]
-        host = self.door.require(request, source, FILES).host
+        host = self.receiver.require(request, source, FILES).host
         offset = _parameter(request, "offset")
         if not (offset.isascii() and offset.isdigit() and len(offset) <= 18):
-            raise Problem(400, "offset must be a number of bytes")
+            raise HttpError(400, "offset must be a number of bytes")
         mark, wanted = (request.headers.get(f"x-navlin-{name}", "") for name in ("mark", "sum"))
         encoding = request.headers.get("content-encoding", "")
 
         def append(body: Octets) -> Response:
             data = bytes(plain_body(body, encoding, RANGE_BYTES))
             if hashlib.blake2b(data, digest_size=16).hexdigest() != wanted:
-                raise Problem(400, "the range does not have the hash that X-Navlin-Sum gives")
-            self.door.require_room()
+                raise HttpError(400, "the range does not have the hash that X-Navlin-Sum gives")
+            self.receiver.require_room()
             with _known_id():
                 size = self.files.append(host, source, file_id, int(offset), mark, data)
             size_bytes, files = self.files.used(host)
-            self.door.contacts.note(host, address_of(request), bytes=size_bytes, files=files)
+            self.receiver.contacts.note(host, address_of(request), bytes=size_bytes, files=files)
             return json_answer({"size": size})
 
         async with self.bodies.read(request, host, RANGE_BYTES) as body:
@@ -129,16 +129,16 @@ class _Forwarding:
 
     async def rename(self, request: Request) -> Response:
         source, name = _parameter(request, "source"), _parameter(request, "name")
-        host = self.door.require(request, source, FILES).host
+        host = self.receiver.require(request, source, FILES).host
         if not 0 < len(name) <= MOST_NAME_CHARS:
-            raise Problem(400, f"name must have 1 to {MOST_NAME_CHARS:,} characters")
+            raise HttpError(400, f"name must have 1 to {MOST_NAME_CHARS:,} characters")
         return await self._change(
             host, partial(self.files.rename, host, source, request.path_params["id"], name)
         )
 
     async def gone(self, request: Request) -> Response:
         source = _parameter(request, "source")
-        host = self.door.require(request, source, FILES).host
+        host = self.receiver.require(request, source, FILES).host
         return await self._change(host, partial(self.files.gone, host, source, request.path_params["id"]))
 
     async def alive(self, request: Request) -> Response:
@@ -147,7 +147,7 @@ class _Forwarding:
         def note(body: Octets) -> Response:
             told = json_of(body)
             if not isinstance(told, dict):
-                raise Problem(400, "the body must be a JSON object")
+                raise HttpError(400, "the body must be a JSON object")
             changes: dict[str, Any] = {
                 name: value
                 for name in ("behind_bytes", "behind_files", "unreadable")
@@ -157,8 +157,8 @@ class _Forwarding:
             changes["problem"] = problem[:500] if isinstance(problem, str) else ""
             self.files.release(host)
             changes["bytes"], changes["files"] = self.files.used(host)
-            now_ms = self.door.now_ms()
-            self.door.contacts.note(host, address_of(request), now=True, alive_ms=now_ms, **changes)
+            now_ms = self.receiver.now_ms()
+            self.receiver.contacts.note(host, address_of(request), now=True, alive_ms=now_ms, **changes)
             return json_answer({})
 
         async with self.bodies.read(request, host, ALIVE_BYTES) as body:
@@ -177,7 +177,7 @@ class _Forwarding:
             return await to_thread.run_sync(work, limiter=self._threads)
 
     def _refused(self, host: str, reason: str) -> None:
-        self.door.contacts.note(host, now=True, refused=reason, refused_ms=self.door.now_ms())
+        self.receiver.contacts.note(host, now=True, refused=reason, refused_ms=self.receiver.now_ms())
 
 
 @contextmanager
@@ -185,12 +185,12 @@ def _known_id() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise Problem(400, str(error)) from None
+        raise HttpError(400, str(error)) from None
 
 
 def _parameter(request: Request, name: str) -> str:
-    """Return a parameter of the query. Raises `Problem` if it is missing or given twice."""
+    """Return a parameter of the query. Raises `HttpError` if it is missing or given twice."""
     given = request.query_params.getlist(name)
     if len(given) != 1:
-        raise Problem(400, f"{name} is missing, or given twice")
+        raise HttpError(400, f"{name} is missing, or given twice")
     return given[0]

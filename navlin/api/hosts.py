@@ -16,7 +16,7 @@ from typing import Final
 from starlette.requests import Request
 
 from navlin.access.host_tokens import HostToken, HostTokens
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.audit import address_of, audit
 from navlin.api.event_spool import EventSpool, ReadToEnd
 from navlin.forward.contacts import Contacts
@@ -30,7 +30,7 @@ BELOW: Final = (LINES_BELOW, FILES_BELOW)
 
 
 @dataclass(slots=True)
-class HostDoor:
+class HostReceiver:
     """Access of hosts, and the directories below ``root`` in which their data is kept. ``receives`` maps each source to
     the forms (`FILES`, `LINES`) that it reads. ``least_free_bytes`` stay free on the disk."""
 
@@ -51,22 +51,22 @@ class HostDoor:
         return self.tokens.find(secret.strip(), self.now_ms()) if scheme.lower() == "bearer" else None
 
     def require(self, request: Request, source: str, form: str) -> HostToken:
-        """Return the token of a request for a source. Raises `Problem` if the token does not name the source, or the
+        """Return the token of a request for a source. Raises `HttpError` if the token does not name the source, or the
         source does not read this form."""
         token: HostToken = request.state.host
         if source not in token.sources:
             audit("request refused", request, token.host, reason="source")
             named = ", ".join(token.sources)
-            raise Problem(
+            raise HttpError(
                 403, f"this token is for {named}: `navlin host-token add` makes one for other sources"
             )
         forms = self.receives.get(source, frozenset[str]())
         if not forms:
-            raise Problem(
+            raise HttpError(
                 403, f"no source {source} reads data of other hosts: see [[source]] of the configuration"
             )
         if form not in forms:
-            raise Problem(400, f"{source} reads whole files, not lines: send them with `navlin forward`")
+            raise HttpError(400, f"{source} reads whole files, not lines: send them with `navlin forward`")
         self.contacts.note(token.host, address_of(request))
         return token
 

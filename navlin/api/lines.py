@@ -19,11 +19,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from navlin.api.answers import Problem, error_answer, json_answer
+from navlin.api.answers import HttpError, error_answer, json_answer
 from navlin.api.bodies import EVENTS_BYTES, Bodies
 from navlin.api.event_spool import SpoolFull
-from navlin.api.hosts import LINES_BELOW, HostDoor
-from navlin.api.json_bounds import Octets, TooMuch, check_json
+from navlin.api.hosts import LINES_BELOW, HostReceiver
+from navlin.api.json_bounds import Octets, TooManyValues, check_json
 from navlin.api.packed_bodies import plain_body
 from navlin.model.extractor import LINES
 
@@ -35,25 +35,25 @@ MOST_VALUES: Final = 250_000
 """Maximum number of values in an envelope, or in an array of envelopes."""
 
 
-def routes(door: HostDoor, bodies: Bodies) -> list[Route]:
-    return [Route(ADDRESS, partial(_take, door, bodies), methods=["POST"])]
+def routes(receiver: HostReceiver, bodies: Bodies) -> list[Route]:
+    return [Route(ADDRESS, partial(_take, receiver, bodies), methods=["POST"])]
 
 
-async def _take(door: HostDoor, bodies: Bodies, request: Request) -> Response:
+async def _take(receiver: HostReceiver, bodies: Bodies, request: Request) -> Response:
     request.state.address = ADDRESS
     source = request.path_params["source"]
-    host = door.require(request, source, LINES).host
+    host = receiver.require(request, source, LINES).host
     name = request.query_params.get("field", "")
     if len(name) > MOST_FIELD_CHARS or request.query_params.keys() - {"field"}:
-        raise Problem(400, f"the only parameter is field, of at most {MOST_FIELD_CHARS} characters")
+        raise HttpError(400, f"the only parameter is field, of at most {MOST_FIELD_CHARS} characters")
     encoding = request.headers.get("content-encoding", "")
 
     def take_in(body: Octets) -> Response:
-        door.require_room()
+        receiver.require_room()
         text = plain_body(body, encoding).rstrip(b"\r\n")
         lines = list(_unwrapped(text, name)) if name else [bytes(text)]
         if text:
-            door.lines_of(source).append(lines, host)
+            receiver.lines_of(source).append(lines, host)
         return json_answer({"lines": sum(each.count(b"\n") + 1 for each in lines) if text else 0})
 
     try:
@@ -61,7 +61,9 @@ async def _take(door: HostDoor, bodies: Bodies, request: Request) -> Response:
             return await bodies.take_in(host, partial(take_in, body))
     except SpoolFull as full:
         log.warning("lines refused", reason=str(full), host=host, source=source)
-        door.contacts.note(host, refused=f"lines of {source} are refused: {full}", refused_ms=door.now_ms())
+        receiver.contacts.note(
+            host, refused=f"lines of {source} are refused: {full}", refused_ms=receiver.now_ms()
+        )
         return error_answer(429, f"the lines cannot be accepted now: {full}", {"Retry-After": "60"})
     except OSError as error:
         log.error("lines not stored", error=str(error), host=host, source=source)
@@ -82,11 +84,11 @@ def _unwrapped(text: Octets, name: str) -> Iterator[bytes]:
 
 
 def _value(text: Octets) -> Any:
-    """Return the JSON value of a text; None if it is not valid JSON. Raises `Problem` if it has too many values."""
+    """Return the JSON value of a text; None if it is not valid JSON. Raises `HttpError` if it has too many values."""
     try:
         check_json(text, MOST_VALUES)
         return orjson.loads(text)
-    except TooMuch as error:
-        raise Problem(413, f"the body is too large for one request: {error}") from None
+    except TooManyValues as error:
+        raise HttpError(413, f"the body is too large for one request: {error}") from None
     except ValueError:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.json_bounds import Octets
 
 MOST_BYTES: Final = 32 << 20
@@ -17,38 +17,40 @@ _UNPACKED_BYTES: Final = 256 << 10
 
 
 def plain_body(body: Octets, encoding: str, most_bytes: int = MOST_BYTES) -> Octets:
-    """Return the decompressed body, of at most ``most_bytes`` if it was compressed. Raises `Problem`."""
+    """Return the decompressed body, of at most ``most_bytes`` if it was compressed. Raises `HttpError`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
         case "gzip" | "x-gzip":
             return _unpacked(body, most_bytes)
-    raise Problem(
+    raise HttpError(
         415, f"the encoding {encoding[:40]!r} is not supported: send the body as gzip, or without an encoding"
     )
 
 
 def _unpacked(body: Octets, most_bytes: int) -> bytearray:
     """Decompress a gzip file of one or more members, because some clients write one member for each event. Raises
-    `Problem`."""
+    `HttpError`."""
     plain, at, members = bytearray(), 0, 0
     while at < len(body) or not members:
         member, members = zlib.decompressobj(wbits=31), members + 1
         if members > MOST_MEMBERS:
-            raise Problem(413, f"a gzip body may have at most {MOST_MEMBERS:,} members")
+            raise HttpError(413, f"a gzip body may have at most {MOST_MEMBERS:,} members")
         while not member.eof:
             piece = body[at : at + _PIECE_BYTES]
             if not piece:
-                raise Problem(400, "the body is not valid gzip: its end is missing")
+                raise HttpError(400, "the body is not valid gzip: its end is missing")
             at += len(piece)
             while piece and not member.eof:
                 try:
                     # Small pieces, because copying holds the GIL.
                     plain += member.decompress(piece, _UNPACKED_BYTES)
                 except zlib.error as error:
-                    raise Problem(400, f"the body is not valid gzip: {error}") from None
+                    raise HttpError(400, f"the body is not valid gzip: {error}") from None
                 if len(plain) > most_bytes:
-                    raise Problem(413, f"the body is too large: at most {most_bytes >> 20} MiB are accepted")
+                    raise HttpError(
+                        413, f"the body is too large: at most {most_bytes >> 20} MiB are accepted"
+                    )
                 piece = member.unconsumed_tail
         at -= len(member.unused_data)
     return plain

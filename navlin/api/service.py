@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from navlin.access.gate import Gate
-from navlin.api.hosts import HostDoor
-from navlin.api.openlineage import EventDoor
+from navlin.access.authentication import Authentication
+from navlin.api.hosts import HostReceiver
+from navlin.api.openlineage import EventReceiver
 from navlin.index.solr.solr import Solr, SolrAddress, SolrUnavailable
 
 
@@ -55,7 +55,7 @@ class Service:
     """
 
     index: Index
-    gate: Gate
+    authentication: Authentication
     status: Callable[[Solr], Mapping[str, Any]]
     daemon_runs: Callable[[], bool]
     now_ms: Callable[[], int]
@@ -68,5 +68,5 @@ class Service:
     public_origin: str = ""
     purges_after_days: int = 60
     hue_url: str = ""
-    events: EventDoor | None = None
-    hosts: HostDoor | None = None
+    events: EventReceiver | None = None
+    hosts: HostReceiver | None = None

@@ -19,15 +19,15 @@ import structlog
 import uvicorn
 
 from navlin.access.attempts import Attempts
-from navlin.access.gate import Gate
+from navlin.access.authentication import Authentication
 from navlin.access.host_tokens import HostTokens
-from navlin.access.known_places import KnownPlaces
+from navlin.access.known_addresses import KnownAddresses
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.api.application import application
 from navlin.api.event_spool import EventSpool, ReadToEnd
-from navlin.api.hosts import HostDoor
-from navlin.api.openlineage import EventDoor
+from navlin.api.hosts import HostReceiver
+from navlin.api.openlineage import EventReceiver
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
@@ -78,12 +78,12 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 
     return Service(
         Index(address),
-        Gate(
+        Authentication(
             AccessFile(state),
             Attempts(time.monotonic),
             now_ms,
             Sessions(state, web.session_idle_s, web.session_lifetime_s, now_ms),
-            KnownPlaces(state),
+            KnownAddresses(state),
             web.proxy,
             configuration.ldap.directory,
         ),
@@ -99,23 +99,23 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.public_origin,
         configuration.purge.before_days,
         web.hue_url,
-        _event_door(web, _asking(address, read_to_end)),
-        _host_door(configuration, address),
+        _event_receiver(web, _asking(address, read_to_end)),
+        _host_receiver(configuration, address),
     )
 
 
-def _event_door(web: WebSettings, read: ReadToEnd) -> EventDoor | None:
+def _event_receiver(web: WebSettings, read: ReadToEnd) -> EventReceiver | None:
     if web.openlineage_directory is None:
         return None
     # Create the directory, because the source that reads it fails while the directory is missing.
     web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return EventDoor(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
+    return EventReceiver(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
 
 
-def _host_door(configuration: Configuration, address: Callable[[], SolrAddress]) -> HostDoor:
+def _host_receiver(configuration: Configuration, address: Callable[[], SolrAddress]) -> HostReceiver:
     root = configuration.navlin.state_directory.absolute() / FORWARDED
     contacts = Contacts(root, now_ms)
-    return HostDoor(
+    return HostReceiver(
         root,
         HostTokens(configuration.navlin.state_directory),
         {each.name: each.registration.make.receives for each in configuration.sources},
