@@ -37,6 +37,10 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def say(text: str) -> None:
+    sys.stderr.write("".join(each if each.isprintable() else "?" for each in text) + "\n")
+
+
 class Refused(Exception):
     """The server refused a request. ``body`` is the JSON of the response, ``wait_s`` the wait that it asks for."""
 
@@ -70,19 +74,19 @@ class Server:
                 self._connection.request(method, self._path + path, body, given)
                 response = self._connection.getresponse()
                 data = response.read(64 << 20)
-                break
             except (OSError, http.client.HTTPException):
                 self.close()
                 if old is None:
                     raise
-        try:
-            value = dict(json.loads(data.decode()))
-        except ValueError:
-            value = {"message": data[:200]}
-        if response.status >= 300:
-            again = response.getheader("Retry-After") or ""
-            raise Refused(response.status, value, float(again) if again.isdigit() else 0.0)
-        return value
+                continue
+            try:
+                value = dict(json.loads(data.decode()))
+            except ValueError:
+                value = {"message": data[:200]}
+            if response.status >= 300:
+                again = response.getheader("Retry-After") or ""
+                raise Refused(response.status, value, float(again) if again.isdigit() else 0.0)
+            return value
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._context is None:
@@ -169,7 +173,6 @@ class Agent:
     def _send_group(self, files: "list[File]") -> int:
         if not files or self.problems.get(files[0].source, "").startswith("403"):
             return 0
-        total = 0
         try:
             total = sum(self._send(file) for file in files)
             # A log is over if the name of its status says so, so that name is told last.
@@ -177,11 +180,12 @@ class Agent:
                 if file.there and file.told != file.name and file.sent >= file.size:
                     self.server.ask("PUT", f"{file.address('/name')}&name={quote(file.name, safe='')}")
                     file.told = file.name
+            return total
         except Refused as refused:
             if refused.status != 403:
                 raise
             self._complain(files[0].source, str(refused))
-        return total
+            return 0
 
     def report(self) -> int:
         """Tell the server that this agent runs, and how far it is behind, if it is time. Return 0."""
@@ -235,8 +239,6 @@ class Agent:
 
     def _send(self, file: File) -> int:
         try:
-            if file.there and file.sent == file.size:
-                return 0
             if not file.id or file.size < file.sent:
                 self._recognize(file)
             file.readable = True
@@ -280,8 +282,7 @@ class Agent:
                 if refused.status != 409 or conflicts > 3:
                     raise
                 there = refused.body
-                if not file.is_at(there):
-                    # The inode has other content than the server knows.
+                if not file.is_at(there):  # the server knows other content of this inode
                     self._recognize(file)
                     continue
                 file.there = file.there or int(there["size"]) > 0
@@ -315,7 +316,7 @@ class Agent:
     def _complain(self, about: str, problem: str) -> None:
         if self.problems.get(about) != problem:
             self.problems[about] = problem
-            sys.stderr.write(f"{about}: {problem}\n")
+            say(f"{about}: {problem}")
 
 
 class Watch:
@@ -364,14 +365,13 @@ def run(agent: Agent, poll_s: float, once: bool) -> None:
             agent.known = None
             asked_s = failure.wait_s if isinstance(failure, Refused) else 0.0
             wait_s = max(asked_s, min(LONGEST_WAIT_S, max(poll_s, wait_s * 2))) * random.uniform(0.8, 1.3)
-            sys.stderr.write(f"not sent, again in {wait_s:.0f} s: {failure}\n")
+            say(f"not sent, again in {wait_s:.0f} s: {failure}")
             time.sleep(wait_s)
             continue
         if once and not sent:
             return
         wait_s = 0.0 if once else poll_s
-        # Changes that follow each other closely are sent together.
-        time.sleep(min(wait_s, 1.0))
+        time.sleep(min(wait_s, 1.0))  # changes that follow each other closely are sent together
         longest_s = min(WATCHED_S if agent.watch.whole else wait_s, agent.report_s - time.monotonic())
         agent.watch.wait(0.0 if sent else max(0.0, longest_s))
 

@@ -39,11 +39,6 @@ def lines_directory(root: str, source: str) -> str:
     return os.path.join(root, LINES, folder_name(source))
 
 
-def files_directory(root: str, host: str, source: str) -> str:
-    """Return the directory of a source's files from one host."""
-    return os.path.join(root, HOSTS, host, folder_name(source))
-
-
 def directories_of(root: str, source: str) -> tuple[str, ...]:
     """Return the existing directories with data for a source; none if ``root`` is ""."""
     if not root or not os.path.isdir(root):
