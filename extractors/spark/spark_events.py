@@ -55,7 +55,7 @@ from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
 from navlin.model.extractor import FILES, PUSH, Extractor, extractor, keeps_positions
-from navlin.model.forwarded import arrived, directories_of, host_of
+from navlin.model.forwarded import arrived, files_directories, host_of
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.redaction import sample
@@ -170,7 +170,9 @@ class SparkEvents(Extractor):
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories that can be watched. There are none on HDFS, which is polled."""
-        return tuple(each for each in self.roots() if isinstance(self.place_of(each), LocalPlace))
+        local = [each for each in self.roots() if isinstance(self.place_of(each), LocalPlace)]
+        # Files of other hosts are polled: thousands of directories would be too many to watch.
+        return tuple(each for each in local if not host_of(self.estate.forwarded, f"{each}/"))
 
     def roots(self) -> list[str]:
         """Return the directories that the settings and the logs of other hosts amount to now: local paths or HDFS
@@ -181,7 +183,7 @@ class SparkEvents(Extractor):
             for path in paths
             for each in ((path,) if path.startswith(SCHEME) or os.path.isdir(path) else expand((path,)))
         ]
-        return [*given, *directories_of(self.estate.forwarded, self.source.name)]
+        return [*given, *files_directories(self.estate.forwarded, self.source.name)]
 
     def place_of(self, root: str) -> FileStore:
         """Return the file system of a directory of `roots`."""

@@ -127,6 +127,9 @@ class HostFiles:
                         raise NotThere(status.st_size, here)
                     self._require_room(host, len(data), 0)
                     self._write(descriptor, offset, data)
+                    with suppress(FileNotFoundError):  # no file of the source has a name yet
+                        # Extractors list a directory again only if its time has changed.
+                        os.utime(self.root / HOSTS / host / folder_name(source))
                     self._add_used(host, len(data), 0)
                     return offset + len(data)
             except FileNotFoundError:

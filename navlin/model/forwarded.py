@@ -10,7 +10,6 @@ Below the root, which is ``forwarded`` in the state directory:
 
 from __future__ import annotations
 
-import glob
 import os
 from dataclasses import replace
 from pathlib import PurePath
@@ -39,14 +38,17 @@ def lines_directory(root: str, source: str) -> str:
     return os.path.join(root, LINES, folder_name(source))
 
 
-def directories_of(root: str, source: str) -> tuple[str, ...]:
-    """Return the existing directories with data for a source; none if ``root`` is ""."""
-    if not root or not os.path.isdir(root):
+def files_directories(root: str, source: str) -> tuple[str, ...]:
+    """Return the directories with a source's files, one for each host that has sent some; none if ``root`` is "". Their
+    modification times change with each append to a file directly in them."""
+    if not root:
         return ()
-    here = glob.escape(os.path.join(root, HOSTS))
-    of_hosts = sorted(glob.glob(os.path.join(here, "*", glob.escape(folder_name(source)))))
-    lines = lines_directory(root, source)
-    return (*([lines] if os.path.isdir(lines) else ()), *of_hosts)
+    name, hosts = folder_name(source), os.path.join(root, HOSTS)
+    try:
+        named = [os.path.join(hosts, host, name) for host in sorted(os.listdir(hosts))]
+    except OSError:
+        return ()
+    return tuple(each for each in named if os.path.isdir(each))
 
 
 def host_of(root: str, path: str) -> str:
