@@ -16,6 +16,7 @@ No response has content of a file.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,7 +34,6 @@ from navlin.api.audit import address_of
 from navlin.api.bodies import Bodies, json_of
 from navlin.api.hosts import FILES_BELOW, HostReceiver
 from navlin.api.json_bounds import Octets
-from navlin.api.packed_bodies import plain_body
 from navlin.api.turns import Turns
 from navlin.forward.host_files import RANGE_BYTES, HostFiles, NoRoom, NotThere
 from navlin.model.extractor import FILES
@@ -114,7 +114,7 @@ class _Forwarding:
         encoding = request.headers.get("content-encoding", "")
 
         def append(body: Octets) -> Response:
-            data = bytes(plain_body(body, encoding, RANGE_BYTES))
+            data = _range(body, encoding)
             if hashlib.blake2b(data, digest_size=16).hexdigest() != wanted:
                 raise HttpError(400, "the range does not have the hash that X-Navlin-Sum gives")
             self.receiver.require_room()
@@ -186,6 +186,24 @@ def _known_id() -> Iterator[None]:
         yield
     except ValueError as error:
         raise HttpError(400, str(error)) from None
+
+
+def _range(body: Octets, encoding: str) -> Octets:
+    """Return the decompressed range. Raises `HttpError`."""
+    if encoding not in ("", "gzip"):
+        raise HttpError(415, "a range is sent as gzip, or without an encoding")
+    if not encoding:
+        return body
+    unpacking = zlib.decompressobj(wbits=31)
+    try:
+        data = unpacking.decompress(body, RANGE_BYTES + 1)
+    except zlib.error as error:
+        raise HttpError(400, f"the body is not valid gzip: {error}") from None
+    if len(data) > RANGE_BYTES:
+        raise HttpError(413, f"the range is too large: at most {RANGE_BYTES >> 20} MiB are accepted")
+    if not unpacking.eof or unpacking.unused_data:
+        raise HttpError(400, "the body is not valid gzip: it is not exactly one member")
+    return data
 
 
 def _parameter(request: Request, name: str) -> str:

@@ -16,19 +16,19 @@ _PIECE_BYTES: Final = 64 << 10
 _UNPACKED_BYTES: Final = 256 << 10
 
 
-def plain_body(body: Octets, encoding: str, most_bytes: int = MOST_BYTES) -> Octets:
-    """Return the decompressed body, of at most ``most_bytes`` if it was compressed. Raises `HttpError`."""
+def plain_body(body: Octets, encoding: str) -> Octets:
+    """Return the decompressed body. Raises `HttpError`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
         case "gzip" | "x-gzip":
-            return _unpacked(body, most_bytes)
+            return _unpacked(body)
     raise HttpError(
         415, f"the encoding {encoding[:40]!r} is not supported: send the body as gzip, or without an encoding"
     )
 
 
-def _unpacked(body: Octets, most_bytes: int) -> bytearray:
+def _unpacked(body: Octets) -> bytearray:
     """Decompress a gzip file of one or more members, because some clients write one member for each event. Raises
     `HttpError`."""
     plain, at, members = bytearray(), 0, 0
@@ -47,9 +47,9 @@ def _unpacked(body: Octets, most_bytes: int) -> bytearray:
                     plain += member.decompress(piece, _UNPACKED_BYTES)
                 except zlib.error as error:
                     raise HttpError(400, f"the body is not valid gzip: {error}") from None
-                if len(plain) > most_bytes:
+                if len(plain) > MOST_BYTES:
                     raise HttpError(
-                        413, f"the body is too large: at most {most_bytes >> 20} MiB are accepted"
+                        413, f"the body is too large: at most {MOST_BYTES >> 20} MiB are accepted"
                     )
                 piece = member.unconsumed_tail
         at -= len(member.unused_data)

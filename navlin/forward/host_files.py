@@ -109,7 +109,9 @@ class HostFiles:
                     )
         return found
 
-    def append(self, host: str, source: str, file_id: str, offset: int, mark: str, data: bytes) -> int:
+    def append(
+        self, host: str, source: str, file_id: str, offset: int, mark: str, data: bytes | bytearray
+    ) -> int:
         """Append a range. Return the new size. When this returns, the range survives a crash of the machine.
 
         Raises `NotThere`, `NoRoom` and OSError. A new file begins with a range at offset 0.
@@ -344,11 +346,12 @@ class HostFiles:
         return path.exists()
 
     @staticmethod
-    def _write(descriptor: int, offset: int, data: bytes) -> None:
+    def _write(descriptor: int, offset: int, data: bytes | bytearray) -> None:
+        left = memoryview(data)
         try:
-            written = 0
-            while written < len(data):
-                written += os.pwrite(descriptor, data[written:], offset + written)
+            while left:
+                written = os.pwrite(descriptor, left, offset + len(data) - len(left))
+                left = left[written:]
             os.fdatasync(descriptor)
         except OSError:
             os.ftruncate(descriptor, offset)

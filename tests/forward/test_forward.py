@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import os
 import shutil
 import subprocess
@@ -123,6 +124,9 @@ def test_a_removed_file_is_reported_gone_and_a_heartbeat_tells_what_is_behind(
         ({"file_id": "1a2b"}, 400),
         ({"offset": -1}, 400),
         ({"Content-Encoding": "zstd"}, 415),
+        ({"Content-Encoding": "gzip"}, 400),
+        ({"Content-Encoding": "gzip", "data": gzip.compress(b"x") + b"y"}, 400),
+        ({"Content-Encoding": "gzip", "data": gzip.compress(b"x" * (1 << 24))}, 413),
         ({"data": b"x" * ((4 << 20) + 1)}, 413),
     ],
 )
