@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -14,10 +13,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from navlin.files import replace_content
+import orjson
+
 from navlin.model.forwarded import HOSTS
 
 FILE: Final = ".contact"
+FILE_BYTES: Final = 4_096
+_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
 HEARTBEAT_S: Final = 300
 """Interval at which an agent reports even if it has nothing to send, in seconds."""
 LATE_S: Final = 2 * HEARTBEAT_S + 90
@@ -120,16 +122,25 @@ class Contacts:
         )
 
     def _write(self, contact: HostContact) -> None:
+        # Thousands of hosts report, so the file is overwritten in one step, always with the same length.
+        content = orjson.dumps(contact).ljust(FILE_BYTES)
         file = self._hosts / contact.host / FILE
         with suppress(OSError):  # the disk may be full, and a contact is not worth an error
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_content(file, json.dumps(asdict(contact)).encode(), durable=False)
+            try:
+                descriptor = os.open(file, _FLAGS, 0o600)
+            except FileNotFoundError:
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                descriptor = os.open(file, _FLAGS, 0o600)
+            try:
+                os.pwrite(descriptor, content, 0)
+            finally:
+                os.close(descriptor)
 
 
 def read_contact(directory: Path) -> HostContact:
     """Return the contact noted in a host's directory; an empty one if there is none."""
     try:
-        value = json.loads((directory / FILE).read_bytes())
+        value = orjson.loads((directory / FILE).read_bytes())
         known = {name: each for name, each in value.items() if name in _NAMES}
         return HostContact(**{**known, "host": directory.name})
     except (OSError, ValueError, AttributeError):

@@ -130,7 +130,7 @@ KEPT: Final[dict[str, Row]] = {
         ),
     ),
     "the last contact with a host": Row(
-        f"one file of less than 2 kB for each host, with {contacts.MOST_ADDRESSES} addresses",
+        f"one file of {contacts.FILE_BYTES:,} bytes for each host, with {contacts.MOST_ADDRESSES} addresses",
         "a host's",
         "the oldest address goes",
         "`navlin status`",
