@@ -17,6 +17,7 @@ from extractors.lineage.remembered_files import (
     MOST_LOOKED_AT,
     RememberedDirectory,
     RememberedFiles,
+    TouchedDirectory,
     identity_of,
 )
 from navlin.model.spooled import file_key
@@ -68,6 +69,34 @@ class ListedFiles:
             key = self.key_of(stat)
             self.looked_at.add(key)
             self.followed.setdefault(key, (entry.path, stat))
+
+    def scan(self, directory: str, matches: Callable[[str], bool], of_before: Collection[str]) -> bool:
+        """Add the files of a directory. Return False if it cannot be listed."""
+        try:
+            with os.scandir(directory) as entries:
+                every = [*entries]
+        except OSError as error:
+            self.problems.append(f"{directory}: {error.strerror}")
+            return False
+        self.directories.add(directory)
+        for entry in every:
+            if matches(entry.name) or entry.name.endswith(COMPRESSED):
+                self.add(entry, directory, matches(entry.name))
+            elif str(entry.inode()) in of_before:
+                self.other_names.append(entry)
+        return True
+
+    def include(self, other: ListedFiles) -> None:
+        """Add the result of another listing."""
+        for key, found in other.followed.items():
+            self.followed.setdefault(key, found)
+        self.directories |= other.directories
+        self.archived_ns.update(other.archived_ns)
+        self.other_names += other.other_names
+        self.problems += other.problems
+        self.compressed += other.compressed
+        self.links += other.links
+        self.looked_at |= other.looked_at
 
     def renamed(self) -> Iterator[tuple[str, str, os.stat_result]]:
         """Yield (key, path, ``stat``) of the regular files whose names no longer match."""
@@ -130,9 +159,11 @@ def list_files(
     host: str,
     inodes: Callable[[], Collection[str]],
     memory: RememberedFiles,
+    touched: Collection[str] = (),
 ) -> ListedFiles:
     """List files, calling ``stat`` once per file or, in a directory known to ``memory``, only for the files that are
-    due. No file is opened.
+    due. No file is opened. ``touched`` are directories whose modification time changes with each append to a file in
+    them, so that they need not be listed again before.
 
     ``directories`` may be globs; ``patterns`` are globs for file names; ``inodes`` returns the inode numbers followed
     before. Raises `NothingToFollow` if no directory can be listed.
@@ -146,24 +177,39 @@ def list_files(
             memory.directories[directory] = known
             continue
         before = replace(listed, followed=dict(listed.followed), links=list(listed.links))
-        of_before = inodes()
-        try:
-            with os.scandir(directory) as entries:
-                every = list(entries)
-        except OSError as error:
-            listed.problems.append(f"{directory}: {error.strerror}")
+        if not listed.scan(directory, matches, inodes()):
             continue
-        listed.directories.add(directory)
-        for entry in every:
-            if matches(entry.name) or entry.name.endswith(COMPRESSED):
-                listed.add(entry, directory, matches(entry.name))
-            elif str(entry.inode()) in of_before:
-                listed.other_names.append(entry)
         if identity is not None and (found := listed.to_remember(directory, identity, before)) is not None:
             memory.directories[directory] = found
+    _list_touched(listed, touched, matches, inodes, memory)
     if listed.problems and not listed.directories:
         raise NothingToFollow("cannot list " + "; ".join(listed.problems))
     return listed
+
+
+def _list_touched(
+    listed: ListedFiles,
+    directories: Collection[str],
+    matches: Callable[[str], bool],
+    inodes: Callable[[], Collection[str]],
+    memory: RememberedFiles,
+) -> None:
+    of_before: Collection[str] | None = None
+    for directory in directories:
+        identity, known = identity_of(directory), memory.touched.pop(directory, None)
+        if known is not None and known.unchanged(identity):
+            listed.directories.add(directory)
+        else:
+            of_before = inodes() if of_before is None else of_before
+            part = ListedFiles(listed.host)
+            part.scan(directory, matches, of_before)
+            listed.include(part)
+            if identity is None or part.problems or part.other_names:
+                continue
+            known = TouchedDirectory(identity, part.followed)
+        memory.touched[directory] = known
+        for key, found in known.files.items():
+            listed.followed.setdefault(key, found)
 
 
 def expand(directories: tuple[str, ...]) -> list[str]:

@@ -38,6 +38,8 @@ def plan_files(
     *,
     host: str,
     kept_open: KeptOpenFiles = KEPT_OPEN,
+    touched: tuple[str, ...] = (),
+    scope: str = "",
 ) -> Plan:
     """Return a plan with a split for every file with new data. The plan also removes the positions of files that are
     long gone.
@@ -45,15 +47,17 @@ def plan_files(
     ``directories`` may be globs, ``patterns`` are globs for file names. Compressed files (by suffix) and links that
     lead out of their directory are left out, and counted in the note. A directory that cannot be listed is named in
     the note, and the positions of its files are kept, unless the directory was found by a glob and no longer exists.
-    Raises `NothingToFollow` if no directory can be listed.
+    ``touched`` are further directories, whose modification time changes with each append to a file in them; ``scope``
+    distinguishes them from those of another source. Raises `NothingToFollow` if no directory can be listed.
     """
     saved = positions.values
-    follower = (directories, patterns)
+    follower = (directories, patterns, scope)
     memory = kept_open.memory(follower)
     listed = list_files(
         *(directories, patterns, host),
         lambda: {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")},
         memory,
+        touched,
     )
     look_at: Collection[str] = listed.followed
     if not positions.complete and len(saved) >= memory.positions:

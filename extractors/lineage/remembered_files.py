@@ -25,6 +25,9 @@ SETTLED_NS: Final = 2_000_000_000
 that has just changed may change again without a new time.
 """
 
+RELISTED_S: Final = 600.0
+"""Interval at which a directory whose modification time shows each append is listed although the time is unchanged."""
+
 Files = dict[str, tuple[str, os.stat_result]]
 
 
@@ -68,10 +71,24 @@ class RememberedDirectory:
 
 
 @dataclass(slots=True)
+class TouchedDirectory:
+    """The files of a directory whose modification time changes with each append to a file in it, as last listed at
+    ``listed_s`` (monotonic)."""
+
+    identity: tuple[int, int, int]
+    files: Files
+    listed_s: float = field(default_factory=time.monotonic)
+
+    def unchanged(self, identity: tuple[int, int, int] | None) -> bool:
+        return self.identity == identity and time.monotonic() - self.listed_s < RELISTED_S
+
+
+@dataclass(slots=True)
 class RememberedFiles:
-    """The large directories of one source, and the files in its last plan."""
+    """The large directories of one source, those that are touched with each append, and the files in its last plan."""
 
     directories: dict[str, RememberedDirectory] = field(default_factory=dict)
+    touched: dict[str, TouchedDirectory] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     positions: int = 0
     """Number of positions saved at the last plan. If there are fewer now, every file is checked."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from io import BufferedReader, RawIOBase
 from stat import S_ISDIR, S_ISREG
 from typing import BinaryIO, Final, NamedTuple, Protocol, cast
+from urllib.parse import unquote, urlsplit
 
 from extractors.hdfs.client import HdfsAddress, HdfsFile, hdfs
 from extractors.lineage.regular_files import leads_out, open_regular
+from navlin.model.keys import is_location
 
 SCHEME: Final = "hdfs://"
 BUFFER_BYTES: Final = 256 << 10
@@ -121,6 +123,22 @@ def split_url(url: str) -> tuple[str, str]:
     if not authority:
         raise ValueError(f"{url}: name the nameservice, or the NameNode and its port: hdfs://ns1/path")
     return f"{SCHEME}{authority}", f"{slash}{path}".rstrip("/")
+
+
+def path_of(directory: str) -> str:
+    """Return a directory as a local path or a full HDFS URL. Raises ValueError for any other file system."""
+    if directory.startswith(SCHEME):
+        return "".join(split_url(directory))
+    if "://" not in directory and not directory.startswith("file:"):
+        return directory
+    if not is_location(directory):
+        raise ValueError(f"{directory!r} is not the address of a directory")
+    parts = urlsplit(directory, allow_fragments=False)
+    if parts.scheme != "file":
+        raise ValueError(
+            f"{directory}: event logs are read from local directories and from HDFS, not by {parts.scheme}:"
+        )
+    return unquote(parts.path)
 
 
 class _HdfsBytes(RawIOBase):

@@ -8,14 +8,14 @@ form or codec; see `extractors.spark.forms` and `extractors.spark.codecs`. The c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from extractors.hdfs.client import HdfsAddress
-from extractors.lineage.listed_files import NothingToFollow
+from extractors.lineage.listed_files import NothingToFollow, expand
 from extractors.spark import events
 from extractors.spark.application import (
     ApplicationState,
@@ -49,13 +49,13 @@ from extractors.spark.lines import (
     lines_at,
     tail_of,
 )
-from extractors.spark.places import SCHEME, FileStore, HdfsPlace, LocalPlace, split_url
+from extractors.spark.places import SCHEME, FileStore, HdfsPlace, LocalPlace, path_of, split_url
 from extractors.spark.queries import QueryParser
 from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number_of
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
-from navlin.model.extractor import PUSH, Extractor, extractor, keeps_positions
-from navlin.model.keys import is_location
+from navlin.model.extractor import FILES, PUSH, Extractor, extractor, keeps_positions
+from navlin.model.forwarded import arrived, files_directories, host_of
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.redaction import sample
@@ -89,7 +89,7 @@ class LogSplit(Split):
     ``state`` is the application's state at ``mark``. ``over`` is true if nothing more will be written. ``missing`` are
     ranges of missing part numbers; ``sizes`` maps the names of a rolling log's parts to their earlier sizes.
     ``archive`` is the zip archive that contains the log; ``further`` are the logs in the archive that are still to be
-    read. ``state_bytes`` limits the size of the state to save.
+    read. ``state_bytes`` limits the size of the state to save. ``root`` is the directory with the log.
     """
 
     log: str
@@ -112,6 +112,7 @@ class LogSplit(Split):
     archive: LogPart | None = None
     further: tuple[LogSplit, ...] = ()
     state_bytes: int = MAX_STATE_BYTES
+    root: str = ""
 
     @property
     def name(self) -> str:
@@ -125,8 +126,8 @@ class LogSplit(Split):
 @extractor("spark_events", source_type="SPARK", mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkEvents(Extractor):
-    """Extractor that follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's
-    ``spark.eventLog.dir``).
+    """Extractor that follows the event logs in ``directory`` (a path, which may be a glob, a ``file:`` URI or an
+    ``hdfs:`` URL, or several of these; Spark's ``spark.eventLog.dir``), and those that other hosts sent.
 
     On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it, ``namenodes``
     (``host:port`` of each) make the URL's nameservice an HA pair. ``hadoop_user`` is the user without Kerberos; with
@@ -138,11 +139,12 @@ class SparkEvents(Extractor):
     counted.
     """
 
+    receives = frozenset((FILES,))
     source: Source
     estate: Estate
     # Each log has its own position, and is recognized by its path and first bytes. A log that the user may not read
     # has no position.
-    directory: str = keeps_positions()
+    directory: str | tuple[str, ...] = keeps_positions()
     metastore: str = ""
     yarn: str = ""
     reads: bool = True
@@ -161,20 +163,33 @@ class SparkEvents(Extractor):
         if self.keytab and not self.principal:
             yield "keytab", "keytab needs a principal"
         try:
-            _ = self.path
+            for each in self._given():
+                path_of(each)
         except ValueError as error:
             yield "directory", f"directory: {error}"
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories that can be watched. There are none on HDFS, which is polled."""
-        return (self.path,) if isinstance(self.place, LocalPlace) else ()
+        local = [each for each in self.roots() if isinstance(self.place_of(each), LocalPlace)]
+        # Files of other hosts are polled: thousands of directories would be too many to watch.
+        return tuple(each for each in local if not host_of(self.estate.forwarded, f"{each}/"))
 
-    @property
-    def place(self) -> FileStore:
-        """File system of the logs. Raises ValueError for an unsupported file system."""
-        if not self.path.startswith(SCHEME):
-            return LocalPlace(self.path)
-        url, _ = split_url(self.path)
+    def roots(self) -> list[str]:
+        """Return the directories that the settings and the logs of other hosts amount to now: local paths or HDFS
+        URLs. Raises ValueError for any other file system."""
+        paths = [path_of(each) for each in self._given()]
+        given = [
+            each
+            for path in paths
+            for each in ((path,) if path.startswith(SCHEME) or os.path.isdir(path) else expand((path,)))
+        ]
+        return [*given, *files_directories(self.estate.forwarded, self.source.name)]
+
+    def place_of(self, root: str) -> FileStore:
+        """Return the file system of a directory of `roots`."""
+        if not root.startswith(SCHEME):
+            return LocalPlace(root)
+        url, _ = split_url(root)
         address = HdfsAddress(
             url,
             self.namenodes,
@@ -187,21 +202,8 @@ class SparkEvents(Extractor):
         )
         return HdfsPlace(address)
 
-    @property
-    def path(self) -> str:
-        """The directory as a local path or a full HDFS URL. Raises ValueError for any other file system."""
-        if self.directory.startswith(SCHEME):
-            return "".join(split_url(self.directory))
-        if "://" not in self.directory and not self.directory.startswith("file:"):
-            return self.directory
-        if not is_location(self.directory):
-            raise ValueError(f"{self.directory!r} is not the address of a directory")
-        parts = urlsplit(self.directory, allow_fragments=False)
-        if parts.scheme != "file":
-            raise ValueError(
-                f"{self.directory}: event logs are read from local directories and from HDFS, not by {parts.scheme}:"
-            )
-        return unquote(parts.path)
+    def _given(self) -> tuple[str, ...]:
+        return (self.directory,) if isinstance(self.directory, str) else self.directory
 
     @property
     def local(self) -> bool:
@@ -210,21 +212,23 @@ class SparkEvents(Extractor):
         return True
 
     def check(self) -> Iterator[str]:
-        found = list(self._logs({}))
-        closed = [each for each in found if isinstance(each, Closed)]
-        yield f"{self.path}: {len(found) - len(closed)} event logs"
+        found = list(self._logs({}, failed := dict[str, str]()))
+        closed = [each for _, each in found if isinstance(each, Closed)]
+        for root in self.roots():
+            logs = sum(of == root and not isinstance(each, Closed) for of, each in found)
+            yield failed.get(root) or f"{root}: {logs} event logs"
         if closed:
             yield _closed_note(closed)
-        readable = [each for each in found if isinstance(each, Log) and each.parts]
+        readable = [(root, each) for root, each in found if isinstance(each, Log) and each.parts]
         if readable:
-            newest = max(readable, key=lambda log: log.mtime_ns)
-            properties = self._spark_properties(newest)
+            root, newest = max(readable, key=lambda pair: pair[1].mtime_ns)
+            properties = self._spark_properties(root, newest)
             yield from advice(newest.name, properties) if properties is not None else ()
 
-    def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
+    def _spark_properties(self, root: str, log: Log) -> Mapping[str, Any] | None:
         """Return the Spark properties of a log's application; None if the beginning of the log does not have them."""
         lines = LogLines(
-            self.place,
+            self.place_of(root),
             log.parts or (),
             None,
             last_line=True,
@@ -243,8 +247,8 @@ class SparkEvents(Extractor):
 
     def plan(self, positions: Positions) -> Plan:
         saved: Mapping[str, Any] = {} if positions.complete else positions.values
-        splits, seen, closed = [], set(), []
-        for log in self._logs(saved):
+        splits, seen, closed, failed = [], set(), [], dict[str, str]()
+        for root, log in self._logs(saved, failed):
             if isinstance(log, Closed):
                 seen.add(log.path)
                 closed.append(log)
@@ -252,7 +256,7 @@ class SparkEvents(Extractor):
             seen.add(log.name)
             split = self._split(log, saved.get(log.name), positions.now_ms)
             if split is not None:
-                splits.append(split)
+                splits.append(replace(split, root=root))
         splits.sort(key=lambda split: (split.mtime_ns, split.log))
         of_others = sum(bool(value.get("open")) for value in saved.values()) if splits else 0
         share_bytes = min(MAX_STATE_BYTES, ALL_STATE_BYTES // (of_others + len(splits) or 1))
@@ -260,22 +264,29 @@ class SparkEvents(Extractor):
         gone = tuple(
             Position(name, None)
             for name, value in positions.values.items()
-            if name not in seen and value["mtime_ns"] < before_ns
+            if name not in seen and value["mtime_ns"] < before_ns and not name.startswith(tuple(failed))
         )
         shared = tuple(replace(split, state_bytes=share_bytes) for split in splits)
-        return Plan(shared, gone, note=_closed_note(closed))
+        return Plan(shared, gone, note="; ".join(filter(None, (*failed.values(), _closed_note(closed)))))
 
-    def _logs(self, saved: Mapping[str, Any]) -> Iterator[Log | Closed]:
+    def _logs(self, saved: Mapping[str, Any], failed: dict[str, str]) -> Iterator[tuple[str, Log | Closed]]:
+        """Yield each log with its directory. A directory that cannot be listed is added to ``failed``, with the reason.
+        Raises `NothingToFollow` if that is so for all of them."""
+
         def known(name: str, mtime_ns: int) -> bool:
             value = saved.get(name)
             if value is None or not value["finished"] or value["size"] < 0:
                 return False
             return bool(value["mtime_ns"] == mtime_ns)
 
-        try:
-            yield from find_logs(self.place, self.path, known)
-        except OSError as error:
-            raise NothingToFollow(f"cannot list the event logs: {reason_of(error, self.path)}") from error
+        roots, error = self.roots(), None
+        for root in roots:
+            try:
+                yield from ((root, log) for log in find_logs(self.place_of(root), root, known))
+            except OSError as unlisted:
+                failed[root], error = f"cannot list the event logs: {reason_of(unlisted, root)}", unlisted
+        if error is not None and len(failed) == len(roots):
+            raise NothingToFollow("; ".join(failed.values())) from error
 
     def _split(self, log: Log, known: Mapping[str, Any] | None, now_ms: int) -> LogSplit | None:
         if log.parts is None:
@@ -314,7 +325,7 @@ class SparkEvents(Extractor):
     def read(self, split: Split) -> Iterator[Record]:
         if not isinstance(split, LogSplit):
             raise TypeError(f"not a split of spark_events: {split!r}")
-        if split.archive or split.mark or not is_archive(self.place, split.parts[0]):
+        if split.archive or split.mark or not is_archive(self.place_of(split.root), split.parts[0]):
             with closing(QueryParser()) as queries:
                 yield from _LogReading(self, split, queries).records()
         else:
@@ -326,7 +337,7 @@ class SparkEvents(Extractor):
         """
         [part] = split.parts
         try:
-            logs = ArchivePlace(self.place, part).logs()
+            logs = ArchivePlace(self.place_of(split.root), part).logs()
         except NotReadable as error:
             if error.cut and 0 <= split.planned_ms - split.mtime_ns // 1_000_000 < DOWNLOAD_MS:
                 return  # the archive will be read again
@@ -342,7 +353,9 @@ class SparkEvents(Extractor):
 
 class _LogReading:
     def __init__(self, extractor: SparkEvents, split: LogSplit, queries: QueryParser) -> None:
-        self._place = ArchivePlace(extractor.place, split.archive) if split.archive else extractor.place
+        place = extractor.place_of(split.root)
+        self._place = ArchivePlace(place, split.archive) if split.archive else place
+        self._host = host_of(extractor.estate.forwarded, split.log)
         self._queries = queries
         goes_on = split.mark is not None and _is_the_same(self._place, split)
         entry = entry_behind(split.mark, split.parts) if split.mark and not goes_on else None
@@ -356,9 +369,9 @@ class _LogReading:
             self._read_up_to = number_of(split.parts[0].name) - 1
         self._extractor = extractor
         self._split = split
-        self._state = ApplicationState(_unnamed(extractor, split), before if goes_on else None)
+        self._state = ApplicationState(_unnamed(split), before if goes_on else None)
         if entry and entry.anew:
-            followed = ApplicationState(_unnamed(extractor, split), before)
+            followed = ApplicationState(_unnamed(split), before)
             self._state.numbers = followed.numbers.begin_anew(followed.open_numbers)
         self._lines = LogLines(
             self._place,
@@ -443,7 +456,7 @@ class _LogReading:
             self._last_reject = record
             if self._rejects > MAX_REJECTS:
                 return
-        yield record
+        yield arrived(record, self._host)
 
     def _of_line(self, line: LogLine) -> Iterator[Record]:
         if line.too_long:
@@ -617,12 +630,10 @@ class _LogReading:
             )
 
 
-def _unnamed(extractor: SparkEvents, split: LogSplit) -> SparkApplication:
+def _unnamed(split: LogSplit) -> SparkApplication:
     """Return the application as identified by the name of its log."""
     app_id, attempt = application_in(split.log)
-    return SparkApplication(
-        app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/")
-    )
+    return SparkApplication(app_id, attempt, log=plain_path(split.log.removeprefix(split.root)).strip("/"))
 
 
 def _archive_position(split: LogSplit, size: int) -> Position:

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from navlin.access.roles import Role
 from navlin.access.store import User
-from navlin.api import logging_in, navigator, openlineage, own
+from navlin.api import forwarding, lines, logging_in, navigator, openlineage, own
 from navlin.api.answers import (
     END_MARK,
     EXIT_CODE,
@@ -98,6 +98,8 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Route("/metrics", partial(_measured, metrics)),
         *logging_in.routes(service, checks, cookie, bodies, pages),
         *openlineage.routes(service.events, bodies),
+        *(lines.routes(service.hosts, bodies) if service.hosts else ()),
+        *(forwarding.routes(service.hosts, bodies) if service.hosts else ()),
         Route(DESCRIPTION, partial(_described, service, cookie)),
         Route("/api-console/index.html", partial(_console, service)),
         *(

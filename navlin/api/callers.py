@@ -27,6 +27,7 @@ from navlin.access.sessions import Session
 from navlin.api.answers import HttpError, error_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.bodies import EDIT_BYTES, Bodies
+from navlin.api.hosts import BELOW
 from navlin.api.json_bounds import Octets
 from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
@@ -141,6 +142,14 @@ class Callers:
             audit("request refused", request, "", reason="another page")
             await _another_page()(scope, receive, send)
             return
+        if self.service.hosts is not None and scope["path"].startswith(BELOW):
+            if (host := self.service.hosts.host(request)) is None:
+                audit("request refused", request, "", reason="no valid token of a host")
+                await error_answer(401, _NO_HOST)(scope, receive, send)
+                return
+            scope["state"].update(host=host)
+            await self.app(scope, receive, send)
+            return
         pages = self.pages if wants_page(request) else None
         open_to_all = scope["path"] in OPEN or (self.pages is not None and self.pages.is_open(scope["path"]))
         if open_to_all or (writes and scope["path"] == LOG_IN):
@@ -227,6 +236,7 @@ def fields_of(body: Octets) -> dict[str, list[str]]:
         raise HttpError(400, f"the form cannot be parsed: {error}") from None
 
 
+_NO_HOST: Final = "a host's token is required: `navlin host-token add` makes one"
 _ANOTHER_PAGE: Final = "requests from pages of another server are refused"
 
 

@@ -209,6 +209,8 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
     if last_ms := status["last_purge_ms"]:
         text = "When the last daily purge was due and made, whatever came of it."
         yield _gauge("navlin_last_purge_timestamp_seconds", text, last_ms / 1000)
+    for name, text, count in HOSTS:
+        yield _gauge(name, text, float(sum(map(count, status["hosts"]))))
     space, daemon = status["space"], status["daemon"]
     yield _gauge("navlin_free_bytes", "Room on the disk of the state directory.", space["free_bytes"])
     yield _gauge(
@@ -217,6 +219,17 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
     if daemon:
         text = "By how much this machine's clock has jumped, if sources are not pulled for it."
         yield _gauge("navlin_clock_jump_seconds", text, daemon["clock_jump_ms"] / 1000)
+
+
+HOSTS: Final[tuple[tuple[str, str, Callable[[Any], int]], ...]] = (
+    ("navlin_hosts", "Hosts that have sent logs.", lambda host: 1),
+    ("navlin_hosts_late", "Hosts whose agent has missed two heartbeats.", lambda host: host["late"]),
+    ("navlin_hosts_concern", "Hosts at which somebody should look.", lambda host: bool(host["concern"])),
+    ("navlin_hosts_behind_bytes", "What agents have still to send.", lambda host: host["behind_bytes"]),
+    ("navlin_hosts_kept_bytes", "Files of other hosts that are kept.", lambda host: host["bytes"]),
+    ("navlin_hosts_lost_files", "Files removed unread to make room.", lambda host: host["lost_files"]),
+)
+"""(metric, help text, figure of one host) of the sums over all hosts."""
 
 
 def _took_s(run: Mapping[str, Any] | None) -> float | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -30,15 +29,12 @@ from navlin.api.audit import audit
 from navlin.api.bodies import EVENTS_BYTES, Bodies
 from navlin.api.event_spool import EventSpool, SpoolFull
 from navlin.api.json_bounds import Octets, TooManyValues, check_json
+from navlin.api.packed_bodies import plain_body
 
 log = structlog.stdlib.get_logger(__name__)
 
 ADDRESS: Final = "/api/v1/lineage"
 BATCH: Final = "/api/v1/lineage/batch"
-MOST_BYTES: Final = 32 << 20
-"""Maximum size of a body after decompression."""
-MOST_MEMBERS: Final = 10_000
-"""Maximum number of members of one gzip file."""
 MOST_VALUES: Final = 250_000
 """Maximum number of values in an event, or in an array of events."""
 MOST_DEPTH: Final = 1_000
@@ -46,8 +42,6 @@ MOST_IN_BATCH: Final = 10_000
 MOST_UNUSUAL_BYTES: Final = 4 << 20
 """Maximum size of an event, or array of events, that contains NaN. Such a text needs Python's own parser, which takes
 several times the memory."""
-_PIECE_BYTES: Final = 64 << 10
-_UNPACKED_BYTES: Final = 256 << 10
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 Taker = Callable[[Octets, str], tuple[list[bytes], Response]]
 """Converts a body and its content encoding to lines for the spool, and the response."""
@@ -102,14 +96,14 @@ async def _take(
 
 def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """Return the events of a body, each as a line, and the response to send once they are stored. Raises `HttpError`."""
-    return list(_lines(_plain(body, encoding))), Response(status_code=201)
+    return list(_lines(plain_body(body, encoding))), Response(status_code=201)
 
 
 def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """Return the readable events of an array, each as a line, and the response to send once they are stored. Raises
     `HttpError`."""
     try:
-        events = _value(_plain(body, encoding))
+        events = _value(plain_body(body, encoding))
     except ValueError as error:
         raise _no_json(error) from None
     if not isinstance(events, list):
@@ -131,46 +125,6 @@ def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     }
     status = "partial_success" if failed else "success"
     return lines, json_answer({"status": status, "summary": counts, "failed_events": failed})
-
-
-def _plain(body: Octets, encoding: str) -> Octets:
-    """Return the decompressed body. Raises `HttpError`."""
-    match encoding.strip().lower():
-        case "" | "identity":
-            return body
-        case "gzip" | "x-gzip":
-            return _unpacked(body)
-    raise HttpError(
-        415, f"the encoding {encoding[:40]!r} is not supported: send the body as gzip, or without an encoding"
-    )
-
-
-def _unpacked(body: Octets) -> bytearray:
-    """Decompress a gzip file of one or more members, because some clients write one member for each event. Raises
-    `HttpError`."""
-    plain, at, members = bytearray(), 0, 0
-    while at < len(body) or not members:
-        member, members = zlib.decompressobj(wbits=31), members + 1
-        if members > MOST_MEMBERS:
-            raise HttpError(413, f"a gzip body may have at most {MOST_MEMBERS:,} members")
-        while not member.eof:
-            piece = body[at : at + _PIECE_BYTES]
-            if not piece:
-                raise HttpError(400, "the body is not valid gzip: its end is missing")
-            at += len(piece)
-            while piece and not member.eof:
-                try:
-                    # Small pieces, because copying holds the GIL.
-                    plain += member.decompress(piece, _UNPACKED_BYTES)
-                except zlib.error as error:
-                    raise HttpError(400, f"the body is not valid gzip: {error}") from None
-                if len(plain) > MOST_BYTES:
-                    raise HttpError(
-                        413, f"the body is too large: at most {MOST_BYTES >> 20} MiB are accepted"
-                    )
-                piece = member.unconsumed_tail
-        at -= len(member.unused_data)
-    return plain
 
 
 def _lines(body: Octets) -> Iterator[bytes]:

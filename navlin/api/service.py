@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navlin.access.authentication import Authentication
+from navlin.api.hosts import HostReceiver
 from navlin.api.openlineage import EventReceiver
 from navlin.index.solr.solr import Solr, SolrAddress, SolrUnavailable
 
@@ -48,6 +49,7 @@ class Service:
     - ``secure`` is whether browsers connect by TLS, possibly to a proxy.
     - ``public_origin`` is the origin that browsers send, if it differs from the Host header.
     - ``events`` accepts OpenLineage events; None if they are not accepted.
+    - ``hosts`` accepts the data of other hosts; None if it is not accepted.
     - ``purges_after_days`` is the age at which the daemon purges automatically.
     - ``hue_url`` is the URL of Hue; "" if pages do not link to Hue.
     """
@@ -67,3 +69,4 @@ class Service:
     purges_after_days: int = 60
     hue_url: str = ""
     events: EventReceiver | None = None
+    hosts: HostReceiver | None = None

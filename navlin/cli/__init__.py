@@ -29,6 +29,8 @@ COMMANDS: Final = (
     "web",
     "user",
     "token",
+    "host-token",
+    "forward",
     "backup",
     "restore",
     "index",
@@ -52,7 +54,7 @@ class Commands(click.Group):
             from navlin.cli.questions import command as of_question
 
             return of_question(cmd_name)
-        command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

@@ -11,7 +11,7 @@ from navlin.console.page import ConsolePage
 from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
 from navlin.questions.declare.shared import Nothing
-from navlin.render.status import backing_off, positions
+from navlin.render.status import backing_off, host_lines, positions
 
 RUNS_DRAWN: Final = 30
 BAR_PX: Final = 8
@@ -31,6 +31,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
             each["name"]: list(backing_off(each["index"], status["now_ms"])) for each in status["sources"]
         },
         "bars": {each["name"]: _bars(request, each["name"]) for each in status["sources"]},
+        "hosts": list(host_lines(status)),
         "width": RUNS_DRAWN * BAR_PX,
         "highest": HIGHEST_PX,
         "may_run": request.user.role >= Role.ADMINISTRATOR,

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Final, Protocol, TypeVar, overload
 
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
@@ -35,6 +35,8 @@ class Mode(StrEnum):
 
 
 PULL, PUSH = Mode.PULL, Mode.PUSH
+LINES, FILES = "lines", "files"
+"""Forms in which data of other hosts arrives: separate lines, or whole files byte for byte."""
 
 
 class Extractor(Protocol):
@@ -46,6 +48,8 @@ class Extractor(Protocol):
     __slots__ = ()
     source: Source
     estate: Estate
+    receives: ClassVar[frozenset[str]] = frozenset()
+    """The forms (`LINES`, `FILES`) of data of other hosts that the source reads below `Estate.forwarded`."""
 
     def plan(self, positions: Positions) -> Plan:
         """Decide which splits to read, given the positions saved last time. Return a plan without splits if there is

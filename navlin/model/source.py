@@ -66,7 +66,8 @@ class Estate:
     ``adopted`` maps `adoption_key` of a source type and an authority to the id under which the index already holds
     placeholders there. A source that is configured later takes over that id, so that no claimed entity changes its
     identity. ``spool`` is a directory for data that is too large to carry from plan to read; "" is the system's
-    temporary directory. ``masks_literals``: whether literals are removed from all texts before they leave an extractor
+    temporary directory. ``forwarded`` is the directory with data of other hosts (`navlin.model.forwarded`); "" if there is
+    none. ``masks_literals``: whether literals are removed from all texts before they leave an extractor
     (`navlin.model.redaction.literals`).
     """
 
@@ -75,6 +76,7 @@ class Estate:
     adopted: Mapping[str, str] = field(default_factory=dict)
     spool: str = ""
     masks_literals: bool = False
+    forwarded: str = ""
 
     def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
         """Return the source that serves an authority; if none does, return one that is not configured.

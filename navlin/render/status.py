@@ -14,6 +14,7 @@ from navlin.render.text import clean, plain_table
 
 SHOWN_REJECTS: Final = 5
 SHOWN_POSITIONS: Final = 5
+SHOWN_HOSTS: Final = 20
 COLUMNS: Final = (
     "source",
     "extractor",
@@ -55,6 +56,7 @@ def _parts(status: Json) -> Iterator[RenderableType]:
             yield from (Text("  " + clean(line)) for line in lines)
     for export in status["exports"]:
         yield Text(clean(_export(export, now_ms)), style="red" if export["failing"] else "")
+    yield from (Text(clean(line), style=style) for line, style in host_lines(status))
     if purge := status["purge"]:
         ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
         yield Text(clean(f"the daily purge of {ago} ago did not finish: {purge['reason']}"), style="red")
@@ -120,6 +122,21 @@ def _export(export: Json, now_ms: int) -> str:
     if export["refused"]:
         said += f"; {export['refused']:,} refused, see the log"
     return said + (f"; error: {export['error']}" if export["error"] else "")
+
+
+def host_lines(status: Json) -> Iterator[tuple[str, str]]:
+    """Yield a line about all hosts that send their logs, and one for each of the first that need attention; each with
+    its style."""
+    now_ms, hosts = status["now_ms"], status["hosts"]
+    if hosts:
+        behind, kept = (sum(each[name] for each in hosts) for name in ("behind_bytes", "bytes"))
+        yield f"other hosts: {len(hosts):,}, {behind:,} bytes still to be sent, {kept:,} bytes kept here", ""
+    concerned = [each for each in hosts if each["concern"]]
+    for each in concerned[:SHOWN_HOSTS]:
+        last = f"{span(max(0, now_ms - each['last_ms']) / 1000)} ago" if each["last_ms"] else "never"
+        yield f"host {each['host']}: {each['concern']}; last heard of {last}", "red"
+    if (more := len(concerned) - SHOWN_HOSTS) > 0:
+        yield f"{more:,} more hosts need attention", "red"
 
 
 def _details(source: Json, now_ms: int) -> Iterator[str]:

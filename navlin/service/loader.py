@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from navlin.index.graph.sources import KnownSource
 from navlin.model.extractor import EXTRACTORS, PULL, Extractor, Registration
+from navlin.model.forwarded import FORWARDED
 from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key, source_id
 from navlin.service.settings.configuration import Configuration, SourceSettings
 
@@ -109,7 +110,14 @@ def load(configuration: Configuration, known: Sequence[KnownSource]) -> Configur
     )
     spool = str(configuration.navlin.state_directory / "spool")
     masks = configuration.redaction.literals == "all"
-    estate = Estate(cluster, sources, _adopted(sources, cluster, here), spool, masks_literals=masks)
+    estate = Estate(
+        cluster,
+        sources,
+        _adopted(sources, cluster, here),
+        spool,
+        masks_literals=masks,
+        forwarded=str(configuration.navlin.state_directory.absolute() / FORWARDED),
+    )
     return ConfiguredSources(
         estate,
         tuple(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from navlin.forward.contacts import HostContact, contacts_in
 from navlin.index.graph.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.graph.unlinked import UnlinkedCount, unlinked_counts
@@ -17,6 +18,7 @@ from navlin.index.journal.purges import DailyPurge, UnfinishedPurge, daily_purge
 from navlin.index.journal.removals import newest_run
 from navlin.index.journal.runs import RunRecord, Status, last_run
 from navlin.index.solr.solr import Solr
+from navlin.model.forwarded import FORWARDED
 from navlin.service.disk_space import Space, space
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import Loaded, load
@@ -102,13 +104,17 @@ class Overall:
     """The last daily purge, if it did not finish."""
     last_purge: DailyPurge | None = None
     """The last daily purge, whatever its result."""
+    hosts: tuple[HostContact, ...] = ()
+    """The hosts that send their logs."""
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """Names of the sources and exports that need attention, and "purge" if the daily purge did not finish."""
+        """Names of the sources, exports and hosts that need attention, and "purge" if the daily purge did not
+        finish."""
         sources = [source.name for source in self.sources if source.failing]
         exports = [export.name for export in self.exports if export.failing]
-        return (*sources, *exports, *([PURGE] if self.purge else ()))
+        hosts = [host.host for host in self.hosts if host.concern(self.now_ms)]
+        return (*sources, *exports, *hosts, *([PURGE] if self.purge else ()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the status as plain JSON. Times are epoch ms; ``due_s`` is epoch s."""
@@ -139,6 +145,7 @@ class Overall:
                 for source in self.sources
             ],
             "exports": [{**asdict(each), "failing": each.failing} for each in self.exports],
+            "hosts": [each.as_json(self.now_ms) for each in self.hosts],
             "purge": asdict(self.purge) if self.purge else None,
             "last_purge_ms": self.last_purge.at_ms if self.last_purge and self.last_purge.made else None,
             "left": [asdict(source) for source in self.left],
@@ -169,6 +176,7 @@ def status(solr: Solr, configuration: Configuration, now_ms: int) -> Overall:
         tuple(_export(solr, each, now_ms) for each in configuration.exports),
         unfinished_purge(solr),
         daily_purge(solr),
+        tuple(contacts_in(state_directory / FORWARDED)),
     )
 
 

@@ -22,8 +22,11 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from navlin.access.host_tokens import HostTokens
 from navlin.api.own import ROOT
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.other_hosts import FILES, SOURCES
+from tests.support.other_hosts import LINES as LINES_DOOR
 from tests.support.probing import BARE, p99, probed
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
 
@@ -47,7 +50,8 @@ def attacked(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory
         'openlineage_users = ["viewer"]',
         "solr_passthrough = true",
     )
-    with running_web(solr_server.start(), home, *settings) as web:
+    with running_web(solr_server.start(), home, *settings, SOURCES) as web:
+        HOST["Authorization"] = "Bearer " + HostTokens(home / "state").add("loud", ("IMPALA-1", "SPARK-1"), 0)
         yield web
 
 
@@ -80,6 +84,8 @@ def send(
         connection.close()
 
 
+HOST: dict[str, str] = {}
+"""Headers of a host, whose token is made with the server."""
 JSON = {"Content_Type": "application/json", "Authorization": basic("viewer")}
 FORM = {"Content_Type": "application/x-www-form-urlencoded", "Authorization": basic("viewer")}
 BOMB = gzip.compress(b"[" + b"{}," * (10 * MIB) + b"{}]", 9)
@@ -111,6 +117,19 @@ def lists_where_none_is_taken(web: Web, number: int) -> int:
         "/login",
     )
     return send(web, paths[number % len(paths)], LISTS, **JSON)
+
+
+def bomb_of_lines(web: Web, _number: int) -> int:
+    return send(web, LINES_DOOR + "IMPALA-1?field=a", BOMB, Content_Encoding="gzip", **HOST)
+
+
+def bomb_of_a_range(web: Web, number: int) -> int:
+    address = f"{FILES}/{number + 1:x}-00000001?source=IMPALA-1&offset=0"
+    return send(web, address, BOMB[: 3 * MIB], method="PUT", Content_Encoding="gzip", **HOST)
+
+
+def lists_of_files(web: Web, _number: int) -> int:
+    return send(web, FILES, method="GET", **HOST)
 
 
 def values_that_fit(web: Web, _number: int) -> int:
@@ -210,6 +229,9 @@ def memory_mib(web: Web, what: str = "VmRSS") -> float:
         (bomb, 8, {413}),
         (members, 4, {413}),
         (plain_events, 4, {413}),
+        (bomb_of_lines, 8, {413, 429}),
+        (bomb_of_a_range, 8, {413, 429}),
+        (lists_of_files, 60, {200, 503}),
         (lists_where_none_is_taken, 8, {403, 404, 405, 413, 415}),
         (values_that_fit, 8, {413}),
         (wide_lists, 8, {400, 413}),

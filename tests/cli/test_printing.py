@@ -111,6 +111,8 @@ DOORS = {
     ("navlin/sql/child.py", "sys.stdout"),
     # Errors of PySpark's workers; Spark's process copies them into its own log.
     ("navlin/pipeline/worker_daemon.py", "traceback.print_exc"),
+    # The agent has none of navlin's modules; it writes only printable characters.
+    ("navlin/forward/agent.py", "sys.stderr"),
     # Logs, which are sanitized separately: see below.
     ("navlin/service/logs.py", "sys.stderr"),
     ("navlin/service/logs.py", "StreamHandler"),

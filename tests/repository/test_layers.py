@@ -61,6 +61,7 @@ MAY_IMPORT = {
         "navlin.files",
     },
     "navlin.access": {"navlin.files"},
+    "navlin.forward": {"navlin.model", "navlin.files"},
     "navlin.render": {"navlin.model", "navlin.index", "navlin.query", "navlin.edit"},
     "navlin.questions": {
         "navlin.model",
@@ -73,6 +74,7 @@ MAY_IMPORT = {
     },
     "navlin.api": {
         "navlin.model",
+        "navlin.forward",
         "navlin.questions",
         "navlin.questions.declare.parameters",
         "navlin.access",
@@ -103,6 +105,7 @@ MAY_IMPORT = {
     },
     "navlin.service": {
         "navlin.model",
+        "navlin.forward",
         "navlin.index",
         "navlin.solr_server",
         "linker",

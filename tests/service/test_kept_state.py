@@ -26,6 +26,7 @@ from extractors.spark import application, spark_events, stream_columns, stream_s
 from extractors.yarn import engine_runs, jobs
 from extractors.yarn import plan as yarn
 from navlin.api import event_spool
+from navlin.forward import contacts, host_files
 from navlin.index.write.renames import MOST_DOCUMENTS
 from navlin.pipeline import missing, planning
 from tests.repository.test_layers import modules, tree_of
@@ -111,6 +112,32 @@ KEPT: Final[dict[str, Row]] = {
         "429 before it is accepted",
         "the sender's answer",
         proved=("test_a_sender_over_its_quota_gets_429_and_others_are_accepted",),
+    ),
+    "lines of other hosts that wait": Row(
+        f"{mib(event_spool.SENDER_BYTES)} on disk of a host, {mib(event_spool.ALL_BYTES)} in all, for each source",
+        "a host's",
+        "429 before it is accepted",
+        "the sender's answer; `navlin status` names the host",
+        proved=("test_a_host_over_its_quota_gets_429_and_others_are_accepted",),
+    ),
+    "files of other hosts": Row(
+        f"{mib(host_files.HOST_BYTES)} and {host_files.MOST_FILES:,} files of a host; until they are gone there, and were"
+        f" read {host_files.KEEP_S // 86_400} days ago",
+        "a host's",
+        "507 before it is accepted; the oldest that are gone from their host go unread first",
+        "`navlin status` names the host, and counts what went unread",
+        proved=(
+            "test_a_host_over_its_quota_is_refused_and_others_are_not",
+            "test_room_is_made_by_files_that_were_read_and_then_by_the_oldest_that_are_gone",
+            "test_a_file_is_removed_a_week_after_it_was_found_gone_and_read",
+        ),
+    ),
+    "the last contact with a host": Row(
+        f"one file of {contacts.FILE_BYTES:,} bytes for each host, with {contacts.MOST_ADDRESSES} addresses",
+        "a host's",
+        "the oldest address goes",
+        "`navlin status`",
+        proved=("test_only_the_newest_addresses_of_a_host_are_remembered",),
     ),
     "executions that are open in a log of Spark": Row(
         f"{application.MAX_OPEN:,}, with statements and catalogues half of {mib(spark_events.MAX_STATE_BYTES)} of a log, of "

@@ -25,7 +25,7 @@ SPEAKING: Final = (
 SILENT: Final = re.compile(
     r"socket\.(AF|SO|SOL|SOCK|IPPROTO)_?\w*|socket\.gethostname|ssl\.(\w+Error|create_default_context)"
     r"|subprocess\.(PIPE|DEVNULL|STDOUT|TimeoutExpired)|requests\.(exceptions\.\w+|RequestException|codes\.\w+)"
-    r"|requests\.auth\.(AuthBase|HTTPBasicAuth)|requests\.adapters\.BaseAdapter|asyncio\.get_running_loop"
+    r"|http\.client\.HTTPException|requests\.auth\.(AuthBase|HTTPBasicAuth)|requests\.adapters\.BaseAdapter|asyncio\.get_running_loop"
     r"|thrift\.transport\.TTransport\.\w+(\.[A-Z_]+)?|pyspark\.core\.context\.SparkContext\._(gateway|jvm)"
 )
 """Names in these modules that open nothing: constants, errors, wrappers of open connections."""
@@ -45,6 +45,8 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     ("navlin.bounded_http", "urllib3.connectionpool.HTTPConnectionPool"): "Solr",
     ("navlin.bounded_http", "urllib3.connectionpool.HTTPSConnectionPool"): "Solr",
     ("navlin.cli.server", "requests.Session"): "another navlin",
+    ("navlin.forward.agent", "http.client.HTTPConnection"): "another navlin",
+    ("navlin.forward.agent", "http.client.HTTPSConnection"): "another navlin",
     ("navlin.export.connection", "requests.Session"): "targets of exports",
     ("navlin.index.solr.connection", "requests.Session"): "Solr",
     ("navlin.index.solr.solr", "pysolr.Solr"): "Solr",

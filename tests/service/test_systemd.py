@@ -13,17 +13,20 @@ import pytest
 from navlin.shipped import SYSTEMD
 
 UNIT = SYSTEMD / "navlin.service"
+AGENT = SYSTEMD / "navlin-forward.service"
 MOST_EXPOSED = 2.0
 """Maximum exposure score. systemd rates up to 4.9 as "OK"; an unhardened service scores 9.6."""
 
 
-@pytest.fixture
-def unit(tmp_path: Path) -> Path:
+@pytest.fixture(params=[UNIT, AGENT], ids=lambda each: each.name)
+def unit(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of the unit that runs an existing program, because the test verifies the unit, not this machine."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not installed")
-    copy = tmp_path / UNIT.name
-    copy.write_text(UNIT.read_text().replace("/opt/navlin/bin/navlin", "/bin/true"))
+    file: Path = request.param
+    copy = tmp_path / file.name
+    program = re.compile(r"/opt/navlin/bin/navlin|/usr/bin/python3")
+    copy.write_text(program.sub("/bin/true", file.read_text()))
     return copy
 
 

@@ -94,7 +94,7 @@ def test_repeated_newlines_are_one_empty_line(logs: Spark) -> None:
     logs.bad.write_bytes(zstd(b"\n" * 14_700_000))
     assert logs.bad.stat().st_size < 500
     reading = lines.LogLines(
-        logs.extractor.place,
+        logs.extractor.place_of(str(logs.directory)),
         (LogPart("local-2", str(logs.bad), logs.bad.stat().st_size),),
         None,
         last_line=True,

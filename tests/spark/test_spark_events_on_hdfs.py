@@ -301,4 +301,4 @@ def test_settings_without_a_place_on_hdfs_are_refused() -> None:
             each.directories()
     on_hdfs = SparkEvents(SOURCE, ESTATE, "hdfs://ns1/a b%20c/")
     assert on_hdfs.directories() == ()
-    assert on_hdfs.path == "hdfs://ns1/a b%20c"
+    assert on_hdfs.roots() == ["hdfs://ns1/a b%20c"]

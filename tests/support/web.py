@@ -83,11 +83,13 @@ class Web:
 
 
 @contextmanager
-def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[Web]:
+def running_web(
+    address: SolrAddress, home: Path, *settings: str, configuration: str = CONFIGURATION
+) -> Iterator[Web]:
     """Run a navlin web with its configuration and state in ``home``. ``settings`` are further lines of ``[web]``."""
     (home / "solr.password").write_text(address.password or "")
     file = home / "navlin.toml"
-    text = CONFIGURATION.format(url=address.url, user=address.user or "")
+    text = configuration.format(url=address.url, user=address.user or "")
     file.write_text(text + "".join(f"{setting}\n" for setting in settings))
     users = AccessFile(home / "state")
     for name, role in (

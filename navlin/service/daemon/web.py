@@ -20,17 +20,22 @@ import uvicorn
 
 from navlin.access.attempts import Attempts
 from navlin.access.authentication import Authentication
+from navlin.access.host_tokens import HostTokens
 from navlin.access.known_addresses import KnownAddresses
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.api.application import application
-from navlin.api.event_spool import EventSpool
+from navlin.api.event_spool import EventSpool, ReadToEnd
+from navlin.api.hosts import HostReceiver
 from navlin.api.openlineage import EventReceiver
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
-from navlin.index.journal.read_files import read_to_end
+from navlin.forward.contacts import Contacts
+from navlin.forward.host_files import HostFiles
+from navlin.index.journal.read_files import paths_read_to_end, read_to_end
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError, SolrUnavailable
+from navlin.model.forwarded import FORWARDED
 from navlin.service.daemon.connections import (
     BoundedProtocol,
     Connections,
@@ -94,25 +99,48 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.public_origin,
         configuration.purge.before_days,
         web.hue_url,
-        _event_receiver(web, address),
+        _event_receiver(web, _asking(address, read_to_end)),
+        _host_receiver(configuration, address),
     )
 
 
-def _event_receiver(web: WebSettings, address: Callable[[], SolrAddress]) -> EventReceiver | None:
+def _event_receiver(web: WebSettings, read: ReadToEnd) -> EventReceiver | None:
     if web.openlineage_directory is None:
         return None
     # Create the directory, because the source that reads it fails while the directory is missing.
     web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return EventReceiver(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
+
+
+def _host_receiver(configuration: Configuration, address: Callable[[], SolrAddress]) -> HostReceiver:
+    root = configuration.navlin.state_directory.absolute() / FORWARDED
+    contacts = Contacts(root, now_ms)
+    return HostReceiver(
+        root,
+        HostTokens(configuration.navlin.state_directory),
+        {each.name: each.registration.make.receives for each in configuration.sources},
+        contacts,
+        configuration.navlin.least_free_bytes,
+        _asking(address, read_to_end),
+        HostFiles(root, _asking(address, paths_read_to_end), contacts.lost),
+        now_ms,
+    )
+
+
+def _asking(
+    address: Callable[[], SolrAddress], ask: Callable[[Solr, Mapping[str, int]], set[str]]
+) -> ReadToEnd:
+    """Return a function that asks the index which files were read to the end; none if it does not answer."""
 
     def read(sizes_bytes: Mapping[str, int]) -> set[str]:
         try:
             # Use a short timeout, because the sender waits for the response.
             with Solr(replace(address(), timeout_s=ASK_S, connect_timeout_s=ASK_S)) as solr:
-                return read_to_end(solr, sizes_bytes)
+                return ask(solr, sizes_bytes)
         except SolrError:  # files are removed only if they are known to have been read
             return set()
 
-    return EventReceiver(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
+    return read
 
 
 def now_ms() -> int:
