@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from navlin.access.gate import Gate
@@ -50,6 +51,7 @@ class Service:
     - ``events`` accepts OpenLineage events; None if they are not accepted.
     - ``purges_after_days`` is the age at which the daemon purges automatically.
     - ``hue_url`` is the URL of Hue; "" if pages do not link to Hue.
+    - ``manual`` is the folder of the built manual; it may be missing. With ``public_docs`` the manual needs no login.
     """
 
     index: Index
@@ -67,3 +69,5 @@ class Service:
     purges_after_days: int = 60
     hue_url: str = ""
     events: EventDoor | None = None
+    manual: Path = Path("manual")
+    public_docs: bool = False
