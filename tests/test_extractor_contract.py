@@ -40,7 +40,8 @@ from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABAS
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.wire import Wire
 from tests.support import oozie_rounds, openlineage, spark_logs, yarn_rounds
-from tests.test_documents import README, SHOWN_SOURCES, as_toml
+from tests.support.manual import page
+from tests.test_documents import SHOWN_SOURCES, as_toml
 
 # Exclude extractors that other tests of the session register.
 REGISTERED = {
@@ -367,8 +368,8 @@ def test_the_example_shows_every_setting_with_its_default(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REGISTERED)
-def test_the_readme_has_a_line_for_every_extractor(name: str) -> None:
-    assert re.search(rf"^\| `{name}` \|", README, re.MULTILINE)
+def test_the_manual_has_a_line_for_every_extractor(name: str) -> None:
+    assert re.search(rf"^\| `{name}` \|", page("reference/extractors"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", REGISTERED)

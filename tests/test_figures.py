@@ -1,18 +1,17 @@
-"""Every measured figure in README and CHANGELOG is printed by a benchmark."""
+"""Every measured figure in README, CHANGELOG and the manual is printed by a benchmark."""
 
 from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from bench.__main__ import benches, main
 from bench.figures import FIGURES
+from tests.support.manual import documents
 
-REPOSITORY = Path(__file__).parents[1]
-TEXTS = {name: " ".join((REPOSITORY / name).read_text().split()) for name in ("README.md", "CHANGELOG.md")}
+TEXTS = {name: " ".join(text.split()) for name, text in documents().items()}
 MEASURE = re.compile(
     r"\b(\d[\d.,]*|one|two|five|ten|forty|a)[ -]"
     r"(ms|s|seconds?|minutes?|hours?|MB|GB|MiB|GiB|gigabyte|inodes/s|documents/s|times|%)(?![\w/])"
@@ -39,8 +38,6 @@ SET_NOT_MEASURED = {
     "with at most 32 MiB unpacked": "a bound of a body",
     "A body has at most 64 KiB, an edit 2 MiB, a query 4 MiB, what Cloudera's SDK writes 8 MiB, events 16 MiB": "bounds",
     "a snapshot of at most 15 seconds with its age": "how old what `/metrics` answers may be",
-    "(events by gzip 32 MiB unpacked)": "a bound of a body",
-    "from a snapshot of at most 15 s with its age": "how old what `/metrics` answers may be",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
 """Figures that are defined in the code instead of measured: quoted text → meaning."""

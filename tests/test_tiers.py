@@ -143,5 +143,5 @@ def test_a_test_of_two_tiers_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["test", "test-services", "soak"])
-def test_the_readme_names_each_tier(target: str) -> None:
-    assert f"\n| `make {target}` |" in (ROOT / "README.md").read_text()
+def test_the_manual_names_each_tier(target: str) -> None:
+    assert f"\n| `make {target}` |" in page("contribute/working")
