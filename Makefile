@@ -110,7 +110,7 @@ browser: venv ## Debian's Chromium, its driver and axe-core in .browser, not ins
 
 scan: venv jars .scan/.locked ## every endpoint, asked with what its description allows and what not, by a scanner in .scan
 	@echo "-- scan"
-	@$(BIN)/pytest -m services tests/test_scanned.py $(ARGS)
+	@$(BIN)/pytest -m services tests/api/test_scanned.py $(ARGS)
 
 .scan/.locked: requirements-scan.txt | python
 	@echo "-- the scanner into .scan"

@@ -15,7 +15,7 @@ from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, column_key, operation_key, sub_operation_key, table_key
 from navlin.model.source import HIVE, IMPALA, Source, source_id
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
+from navlin.solr_server.embedded import EmbeddedSolr, EmbeddedSolrOptions
 
 # The real path: another checkout may reach this file by a link.
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
@@ -26,13 +26,13 @@ _BATCH: Final = 5_000
 
 
 @contextmanager
-def own_solr(state: Path, *further: str, memory: str = SolrSettings().memory) -> Iterator[Solr]:
+def own_solr(state: Path, *further: str, memory: str = EmbeddedSolrOptions().memory) -> Iterator[Solr]:
     """Start an embedded Solr with navlin's cores and further ones."""
     server = EmbeddedSolr(
         state,
         JARS / "solr",
         CONF / "solr",
-        settings=SolrSettings(memory=memory),
+        settings=EmbeddedSolrOptions(memory=memory),
         cores=(*CORES, *further),
         cache=JARS / "solr-launcher",
     )

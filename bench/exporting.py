@@ -28,7 +28,7 @@ from bench._options import options
 from bench._shown import table_of
 from navlin.export.choosing import Selection
 from navlin.export.target import targets
-from navlin.export.writing import Positions, Question, write_file
+from navlin.export.writing import ExportQuestion, PositionFile, write_file
 from navlin.index.journal.runs import RunRecord, Status, save_run
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr, SolrAddress
@@ -109,14 +109,14 @@ def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Mad
     with Solr(address) as solr:
         began = time.perf_counter()
         if name == READ_ALONE:
-            question = Question(known["atlas"], selection, None)
+            question = ExportQuestion(known["atlas"], selection, None)
             records = operations = size = 0
             for batch in question.batches(solr):
                 records += len(batch.items)
         else:
             target, file = known[name], folder / "exported"
-            question = Question(target, selection, target.options())
-            done = write_file(solr, question, file, Positions(folder / "position"), lambda _: None)
+            question = ExportQuestion(target, selection, target.options())
+            done = write_file(solr, question, file, PositionFile(folder / "position"), lambda _: None)
             records, operations, size = done.records, done.counts["operations"], file.stat().st_size
             file.unlink()
         seconds = time.perf_counter() - began

@@ -32,7 +32,7 @@ from bench._made_sources import FILLINGS, Filling
 from bench._options import options
 from bench._shown import table_of
 from navlin.index.admin.cores import CORES
-from navlin.index.graph.state import held_in_range
+from navlin.index.graph.state import stored_in_range
 from navlin.index.journal.runs import RunRecord
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
@@ -109,7 +109,7 @@ def measure(solr: Solr, spark: SparkSession, name: str, filling: Filling, rounds
             f"round {number}: navlin {navlin_s[-1]:.1f} s, plain {plain_s[-1]:.1f} s, load {loads[-1]}"
         )
     again_s = seconds(run)
-    export_s = seconds(lambda: [deque(held_in_range(solr, core, source.id), 0) for core in PLAIN])
+    export_s = seconds(lambda: [deque(stored_in_range(solr, core, source.id), 0) for core in PLAIN])
     written = sum(len(each) for each in documents.values())
     wide = sum(len(document) for each in documents.values() for document in each) / written
     shown = table_of(

@@ -33,13 +33,13 @@ from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 
 ASKED = {
-    "default": Options(),
-    "one hop": Options(depth=1),
-    "operations": Options(operations=True),
-    "columns": Options(columns=True),
+    "default": WalkOptions(),
+    "one hop": WalkOptions(depth=1),
+    "operations": WalkOptions(operations=True),
+    "columns": WalkOptions(columns=True),
 }
 
 # -- One code: a child process, asked line by line ------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Recorder:
         return time.perf_counter() - began
 
 
-def measure(solr: Solr, recorder: Recorder, starts: list[Key], asked: Options) -> Measured:
+def measure(solr: Solr, recorder: Recorder, starts: list[Key], asked: WalkOptions) -> Measured:
     measured, java = Measured(), own_java()
     for start in starts:
         # The first query warms Solr's caches.

@@ -27,7 +27,7 @@ from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, FollowedFile, Line
 from extractors.lineage.graph import (
     KEYS,
-    NotARecord,
+    NotALineageRecord,
     digest,
     edges_of,
     objects,
@@ -46,21 +46,21 @@ from extractors.lineage.open_record import OpenRecord
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.statement_records import (
     Catalog,
-    Edge,
     EdgeType,
-    Engine,
-    Missing,
-    Statement,
+    EngineTypes,
+    RecordEdge,
+    StatementGap,
+    StatementRecord,
     StatementRecords,
     Vertex,
 )
-from extractors.lineage.statements import Effect, in_order, kind_of, view_columns
+from extractors.lineage.statements import StatementEffect, in_order, kind_of, view_columns
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import sample
 from navlin.model.source import HIVE, Estate, Source
 
-HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
+HIVE_ENGINE = EngineTypes(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
 _RECORD_START = re.compile(rb'\{"version":')
 _STATISTICS = "compute_stats("
 """Expression with which Hive computes statistics of the written columns, for its own optimizer. No data flows, and the
@@ -103,7 +103,7 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
         statement = to_statement(
             found.text, path, found.offset, written_ms=split.written_ms, latest_ms=split.latest_ms
         )
-    except NotARecord as broken:
+    except NotALineageRecord as broken:
         pieces = parted(found.text, _RECORD_START)
         for _, piece in pieces:
             # Other output of the log may follow the record.
@@ -143,7 +143,7 @@ def _message(record: OpenRecord, path: str) -> Line | Reject | None:
     """Return the record in a log4j event written by JsonLayout. Return None for an event of another logger."""
     try:
         event = parse(record.text)
-    except NotARecord:
+    except NotALineageRecord:
         event = {}
     logger, message = event.get("loggerName"), event.get("message")
     if isinstance(logger, str) and "LineageLogger" not in logger:
@@ -204,12 +204,12 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
 # -- A record → a statement ----------------------------------------------------------------------------------------------
 
 
-def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
+def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> StatementRecord:
     """Convert a record to a statement. ``path`` and ``offset`` are the location of the record, for rejects of its
     parts.
 
     ``written_ms`` (epoch ms) is used if the record has no time. Times too far after ``latest_ms`` are rejected
-    (`RecordTimes`). Raises `NotARecord`.
+    (`RecordTimes`). Raises `NotALineageRecord`.
     """
     record = parse(text)
     query = query_text(record)
@@ -224,14 +224,14 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
     edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
     if kind.name == "CREATEVIEW" and (columns := view_columns(query)):
         edges = tuple(_of_view(edges, columns, query, whole=not problems))
-    if kind.effect is Effect.SHOWS:  # some releases record an EXPLAIN as if it had run
+    if kind.effect is StatementEffect.SHOWS:  # some releases record an EXPLAIN as if it had run
         edges = ()
-    if kind.effect is Effect.WRITES_BOTH:
+    if kind.effect is StatementEffect.WRITES_BOTH:
         edges = tuple(_between_tables(edges))
     times = RecordTimes(latest_ms)
     started_ms, ended_ms = times.span(record)
     user, text_hash, engine = (text_of(record, name) for name in ("user", "hash", "engine"))
-    return Statement(
+    return StatementRecord(
         text=query,
         run=f"{text_hash or digest(query)}:{_run(record, started_ms)}:{user}:{_brief(record, 'duration')}",
         as_of_ms=ended_ms or started_ms or written_ms,
@@ -252,7 +252,9 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
     )
 
 
-def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole: bool) -> Iterator[Edge]:
+def _of_view(
+    edges: Sequence[RecordEdge], columns: Sequence[str], query: str, *, whole: bool
+) -> Iterator[RecordEdge]:
     """Yield the edges of a view that names its columns, with these columns as targets. If the record does not show
     which column is meant, the view as a whole is the target.
 
@@ -267,7 +269,7 @@ def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole
     if places is None and len(view) == len(projected) == 1 and whole:
         places = [range(len(columns))]
     if places is None:
-        yield from (replace(edge, targets=view, missing=edge.missing or Missing.VIEW) for edge in edges)
+        yield from (replace(edge, targets=view, missing=edge.missing or StatementGap.VIEW) for edge in edges)
         return
     named = tuple(replace(view[0], name=f"{view[0].name}.{column}", column=column) for column in columns)
     next_of = iter(places)
@@ -276,7 +278,7 @@ def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole
         yield replace(edge, targets=tuple(named[place] for place in next(next_of)) if projects else named)
 
 
-def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[int]] | None:
+def _places(edges: Sequence[RecordEdge], columns: int, query: str) -> list[Sequence[int]] | None:
     """Return the positions of each projection's targets in the view; None if the record does not show them.
 
     Hive names the targets as in the query or as in the view, and confuses them if a name occurs in both. Targets are
@@ -301,14 +303,14 @@ def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[in
     return [*found] if found == sorted(map(sorted, found)) else None
 
 
-def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
+def _between_tables(edges: Iterable[RecordEdge]) -> Iterator[RecordEdge]:
     """Yield edges between whole tables instead of columns."""
     targets = _tables(vertex for edge in edges for vertex in edge.targets)
     read: tuple[Vertex, ...] = ()
     for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
         named = _tables(vertex for edge in edges if edge.type is kind for vertex in edge.sources)
         if sources := tuple(vertex for vertex in named if vertex not in read):
-            yield Edge(kind, sources, targets, Missing.DIRECTORY)
+            yield RecordEdge(kind, sources, targets, StatementGap.DIRECTORY)
         read += sources
 
 
@@ -317,7 +319,7 @@ def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _transforming(edge: Edge) -> Edge:
+def _transforming(edge: RecordEdge) -> RecordEdge:
     """Return the edge with its transformation, if known. Hive gives an expression if it is more than the column
     itself. For a script or for rows alone, Hive gives no expression.
     """

@@ -16,8 +16,8 @@ The formats of a record (``common/thrift/LineageGraph.thrift``):
     4.3         + metadata.tableType
     5.0         + operationType, UNKNOWN for a union; UPDATE and MERGE name their targets in full again
 
-A record without an essential part (text, time) raises `NotARecord`. Broken edges and vertices become a `Reject` of the
-statement, and the rest is kept.
+A record without an essential part (text, time) raises `NotALineageRecord`. Broken edges and vertices become a `Reject`
+of the statement, and the rest is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
 from extractors.lineage.graph import (
-    NotARecord,
+    NotALineageRecord,
     digest,
     edges_of,
     objects,
@@ -49,20 +49,20 @@ from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.statement_records import (
     Catalog,
-    Edge,
-    Engine,
-    Statement,
+    EngineTypes,
+    RecordEdge,
+    StatementRecord,
     StatementRecords,
     Vertex,
 )
-from extractors.lineage.statements import Effect, Kind, created_table, kind_named, kind_of
+from extractors.lineage.statements import StatementEffect, StatementKind, created_table, kind_named, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import is_location, wrong_default_fs
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import without_credentials
 from navlin.model.source import HIVE, IMPALA, Estate, Source
 
-IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
+IMPALA_ENGINE = EngineTypes(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
 _START = re.compile(rb'\{"queryText":')
 _METADATA_TABLES = frozenset(
     "entries files data_files delete_files history metadata_log_entries snapshots refs manifests partitions all_data_files"
@@ -109,7 +109,7 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
         return
     try:
         statement = to_statement(text, path, line.offset, latest_ms=latest_ms)
-    except NotARecord as broken:
+    except NotALineageRecord as broken:
         offset = line.offset + line.text.index(text)
         pieces = parted(text, _START)
         for at, piece in pieces:
@@ -123,9 +123,9 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
 # -- A line → a statement ------------------------------------------------------------------------------------------------
 
 
-def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
+def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> StatementRecord:
     """Convert a line to a statement. ``path`` and ``offset`` are the location of the line, for rejects of its parts.
-    Times too far after ``latest_ms`` are rejected (`RecordTimes`). Raises `NotARecord`.
+    Times too far after ``latest_ms`` are rejected (`RecordTimes`). Raises `NotALineageRecord`.
     """
     record = parse(line)
     text = query_text(record)
@@ -137,7 +137,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
     as_of_ms = ended_ms or started_ms
     if as_of_ms is None:
         reasons = ": " + "; ".join(times.problems) if times.problems else ""
-        raise NotARecord(f"the record has neither endTime nor timestamp{reasons}")
+        raise NotALineageRecord(f"the record has neither endTime nor timestamp{reasons}")
     kind = _kind(text_of(record, "operationType").upper(), text)
     problems: list[str] = []
     vertices = vertices_of(record, problems, partial(_vertex, times))
@@ -150,10 +150,10 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
         )
         for edge in edges_of(elements, vertices, problems, labels=kind.effect.labels)
     )
-    if kind.effect is Effect.SHOWS:
+    if kind.effect is StatementEffect.SHOWS:
         edges = ()
     user, text_hash, query_id = (text_of(record, name) for name in ("user", "hash", "queryId"))
-    return Statement(
+    return StatementRecord(
         text=text,
         # Before Impala 3.1 a run has no id. A planner that never ran the query writes 0:0.
         run=query_id
@@ -171,14 +171,14 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
             "principal": principal(user),
             "queryId": query_id,
             # A query cancelled after rows were fetched is recorded like a completed one.
-            "status": "" if kind.effect is Effect.READS else "SUCCEEDED",
+            "status": "" if kind.effect is StatementEffect.READS else "SUCCEEDED",
         },
         rejects=rejects_of(problems, line, path, offset),
         odd_times=odd_times(times.problems, line, path, offset),
     )
 
 
-def _kind(declared: str, text: str) -> Kind:
+def _kind(declared: str, text: str) -> StatementKind:
     """Return the declared kind, or the kind of the text if none is declared or it is UNKNOWN (a union in Impala 5.0)."""
     return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
 
@@ -222,7 +222,7 @@ def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[
 
 
 def _location(
-    record: Mapping[str, Any], text: str, edges: tuple[Edge, ...], problems: list[str]
+    record: Mapping[str, Any], text: str, edges: tuple[RecordEdge, ...], problems: list[str]
 ) -> tuple[str, str, str] | None:
     """Return (database, table, URI) of the table created at ``tableLocation``. The table is the only target, or the
     table that the text names with its database. Return None if there is no such table.

@@ -17,8 +17,8 @@ import requests
 from navlin.bounded_http import bound
 from navlin.causes import innermost
 from navlin.kerberos.client import TICKET_CACHE, Login
+from navlin.kerberos.messages import KerberosFailed
 from navlin.kerberos.spnego import Spnego
-from navlin.kerberos.words import KerberosFailed
 from navlin.model.raw_names import shown, texts_by
 from navlin.model.redaction.literals import words_of_peer
 from navlin.urls import server_url
@@ -52,7 +52,7 @@ class NotThere(RestError):
     """The service does not have the requested object (HTTP 404)."""
 
 
-class Refused(RestError):
+class CallerRefused(RestError):
     """The service refuses the caller, with or without credentials (HTTP 401, 403)."""
 
 
@@ -230,7 +230,7 @@ class RestService:
         """Raise the error that belongs to the status of a response, unless it is 200."""
         url, status = response.url, response.status_code
         if status in (401, 403):
-            raise Refused(f"{url}: HTTP {status}: {_message(response)}: {self._hint(status)}")
+            raise CallerRefused(f"{url}: HTTP {status}: {_message(response)}: {self._hint(status)}")
         if status == 404:
             raise NotThere(f"{url}: HTTP 404: {_message(response)}")
         if status == 400:

@@ -41,7 +41,9 @@ _INSTANCES = RelationFilter(types=(RelationType.INSTANCE_OF,), deleted=False)
 
 def add_started_operations(linking: Linking) -> int:
     """Add the relations that follow from what was written. Return the number of changes."""
-    oozies = tuple(each.id for each in known_sources(linking.solr) if each.type == OOZIE and not each.granted)
+    oozies = tuple(
+        each.id for each in known_sources(linking.solr) if each.type == OOZIE and not each.placeholder
+    )
     if not oozies:
         return 0
     if linking.everything:

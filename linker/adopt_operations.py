@@ -16,7 +16,7 @@ from navlin.index.graph.entity import VIEW, StoredEntity
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.relation import WHOLE
 from navlin.index.graph.sources import known_sources
-from navlin.index.people.user_entities import adopt_words, at_other_end
+from navlin.index.people.user_entities import adopt_annotations, at_other_end
 
 _AWAITED = EntityFilter(("OPERATION",), awaited=True)
 
@@ -44,7 +44,7 @@ def adopt_operations(linking: Linking) -> int:
         others = sorted(set(alike[named.type, named.cluster]) - {named.id})
         sources = [*([named.id] if named.id in arrived else []), *others]
         if sources:
-            shown = [each for each in graph.operations_of_text(awaited.text, sources) if not each.granted]
+            shown = [each for each in graph.operations_of_text(awaited.text, sources) if not each.placeholder]
             if shown:
                 _adopt(linking, awaited, shown[0])
                 adopted += 1
@@ -55,7 +55,7 @@ def adopt_operations(linking: Linking) -> int:
 
 def _adopt(linking: Linking, awaited: StoredEntity, shown: StoredEntity) -> None:
     # The order matters: if interrupted at any point, the next pass repeats the move.
-    adopt_words(linking.solr, awaited.id, shown.id)
+    adopt_annotations(linking.solr, awaited.id, shown.id)
     relations = {each.id: each for each in linking.graph.relations(of=[awaited.id], fields=WHOLE)}
     for each in relations.values():
         at_other_end(linking.solr, each, awaited.id, shown, linking.now_ms)

@@ -44,7 +44,7 @@ def path_end(relation: StoredRelation, side: Side) -> End | None:
     return end if end.type in PATHS and identify(end.source_id, end.name) == end.id else None
 
 
-class Located(NamedTuple):
+class StatedLocations(NamedTuple):
     """Locations by table status. Each mapping is directory id → relations that state the location of a table or
     partition; ``live`` is for existing tables, ``past`` for dropped ones.
     """
@@ -53,7 +53,7 @@ class Located(NamedTuple):
     past: dict[str, list[StoredRelation]]
 
 
-def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
+def locations_above(graph: Graph, paths: Iterable[End]) -> StatedLocations:
     """Return the locations at these paths and at all directories that contain them.
 
     A table's own source knows the location best. If that source has ever stated one, hints from other sources, such as
@@ -63,7 +63,7 @@ def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
     stated = list(graph.relations(LIVE_LOCATIONS, of=sorted(directories), sides=(2,)))
     stated_by_owner = _stated_by_owner(graph, {each.ep1.id for each in stated if not each.first_hand})
     dropped = graph.present({each.ep1.id for each in stated}, EntityFilter(deleted=True))
-    located = Located({}, {})
+    located = StatedLocations({}, {})
     for relation in stated:
         if relation.first_hand or relation.ep1.id not in stated_by_owner:
             by_directory = located.past if relation.ep1.id in dropped else located.live
@@ -82,7 +82,7 @@ def locations_of(graph: Graph, table_ids: Iterable[str]) -> Iterator[StoredRelat
     return graph.relations(LIVE_LOCATIONS, of=table_ids, sides=(1,))
 
 
-def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
+def wanted_relations(path: End, located: StatedLocations) -> dict[str, StoredRelation]:
     """Return id → relation for the relations that the linker should add to one path. There is one LOGICAL_PHYSICAL
     relation from every table or partition at the longest location that contains the path. There are none if the path
     is itself a location, because the extractors have already stated those relations.

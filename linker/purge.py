@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 from linker import purge_forecast as forecast
 from linker import purge_removal as removal
 from linker.linking import Linking
-from linker.purge_doubt import purge_doubt
-from linker.purge_removal import Batch
+from linker.purge_removal import RemovalBatch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
+from linker.purge_suspicion import purge_suspicion
 from navlin.index.graph.entity import PURGE, StoredEntity
 from navlin.index.graph.graph import Graph
 from navlin.index.journal.holder import Holder, Lives, may_live
@@ -122,15 +122,15 @@ def purge(
     An unfinished purge is continued instead, with the threshold and the rules it began with. ``clock`` returns epoch
     ms; ``holder``, ``lives`` and ``lease_s`` are as for `lease`. ``stop`` is checked between batches. A dry run writes
     nothing at all. An implausible purge is held for confirmation; ``accepted`` is the number of candidates that a
-    person has confirmed, as counted by `linker.purge_doubt`.
+    person has confirmed, as counted by `linker.purge_suspicion`.
     """
     if dry_run:
         return _dry_run(solr, before_ms, clock(), deleted_files=deleted_files, batch=batch, accepted=accepted)
     try:
-        with lease(solr, LEASE, holder=holder, lives=lives, length_s=lease_s) as held:
+        with lease(solr, LEASE, holder=holder, lives=lives, length_s=lease_s) as own_lease:
             return _purge(
                 solr,
-                held,
+                own_lease,
                 before_ms,
                 clock,
                 deleted_files=deleted_files,
@@ -144,7 +144,7 @@ def purge(
 
 def _purge(
     solr: Solr,
-    held: Lease,
+    own_lease: Lease,
     before_ms: int,
     clock: Callable[[], int],
     *,
@@ -154,21 +154,21 @@ def _purge(
     batch: int,
 ) -> PurgeReport:
     begun = open_purge(solr)
-    record = replace(begun or PurgeRecord(before_ms, clock(), deleted_files), epoch=held.epoch)
+    record = replace(begun or PurgeRecord(before_ms, clock(), deleted_files), epoch=own_lease.epoch)
     if begun is None:
-        if doubt := purge_doubt(
+        if suspicion := purge_suspicion(
             Graph(solr), before_ms, clock(), deleted_files=deleted_files, accepted=accepted
         ).note:
-            return PurgeReport(before_ms, HELD, dry_run=False, note=doubt)
+            return PurgeReport(before_ms, HELD, dry_run=False, note=suspicion)
         # Recorded before the first removal, because a concurrent re-extraction must not write purged data again.
         remember_purged_before(solr, before_ms)
     rejects = 0
     try:
         # Saved before anything else, so that Solr refuses later records of a purge that has lost the lease.
-        run = _Run(solr, save_purge(solr, record), batch, held.check)
+        run = _PurgeRun(solr, save_purge(solr, record), batch, own_lease.check)
         finished = all(run.rule(rule, stop) for rule in _due(record))
         if finished:
-            held.renew()
+            own_lease.renew()
             GraphChanges(solr).commit(soft=False)
             # This covers relations unlinked because they lost an end; removed relations are noted one by one.
             note_due(solr, runs=[run.record.run_id])
@@ -189,7 +189,7 @@ def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
     return (rule for rule in PURGE_RULES[first:] if record.ours or not rule.ours)
 
 
-class _Run:
+class _PurgeRun:
     """Work of one process on a purge. ``record`` is the last saved progress."""
 
     def __init__(self, solr: Solr, record: PurgeRecord, batch: int, check: Callable[[], None]) -> None:
@@ -202,7 +202,7 @@ class _Run:
         if self.record.rule != rule.name:
             self._save(rule=rule.name, after="", pending={})
         if self.record.pending:
-            self._remove(rule, tally, Batch(**self.record.pending), self.record.after)
+            self._remove(rule, tally, RemovalBatch(**self.record.pending), self.record.after)
         batches = _candidates(self.linking.graph, rule, self.record.before_ms, self.record.after, self.batch)
         for number, candidates in enumerate(batches, 1):
             if stop():
@@ -220,7 +220,7 @@ class _Run:
         self._show()
         return True
 
-    def _remove(self, rule: PurgeRule, tally: Tally, batch: Batch, after: str) -> None:
+    def _remove(self, rule: PurgeRule, tally: Tally, batch: RemovalBatch, after: str) -> None:
         removed = _STEPS[rule.name].remove(
             self.linking,
             batch,
@@ -250,13 +250,13 @@ def _candidates(
 
 def _examine(
     linking: Linking, rule: PurgeRule, candidates: Sequence[StoredEntity], before_ms: int, tally: Tally
-) -> Batch:
+) -> RemovalBatch:
     """Count the candidates to keep, each under the first reason that applies, and prepare a batch of the rest."""
     going, staying = {each.id: each for each in candidates}, []
     tally.candidates += len(going)
     for keep in rule.keeps:
-        held = keep.check(linking.graph, list(going.values()), before_ms)
-        kept = [going.pop(identity) for identity in sorted(held)]
+        blocked = keep.check(linking.graph, list(going.values()), before_ms)
+        kept = [going.pop(identity) for identity in sorted(blocked)]
         tally.keep(keep.name, [_shown(each) for each in kept])
         staying.extend(kept)
     tally.examples.extend(_shown(each) for each in list(going.values())[: EXAMPLES - len(tally.examples)])
@@ -285,7 +285,9 @@ def _dry_run(
         "a purge was started but did not finish: the next one continues it, with its original threshold"
         if begun
         else ""
-    ) or purge_doubt(linking.graph, before_ms, now_ms, deleted_files=deleted_files, accepted=accepted).note
+    ) or purge_suspicion(
+        linking.graph, before_ms, now_ms, deleted_files=deleted_files, accepted=accepted
+    ).note
     report = _report(solr, replace(record, tallies=tallies), "finished", False, note)
     return replace(report, dry_run=True, rejects=old_rejects(solr, before_ms))
 

@@ -1,6 +1,6 @@
 """Remove each kind of entity, by id and version. Entities that have changed meanwhile stay.
 
-Everything here may be interrupted at any point and called again with the same `Batch`. Entities that are already gone
+Everything here may be interrupted at any point and called again with the same `RemovalBatch`. Entities that are already gone
 count as removed; entities written since then count as come back.
 
 Entities are removed before their relations. In the opposite order, an entity that comes back in between would have
@@ -20,8 +20,16 @@ from linker.last_reads import leave_reads, leave_reads_above
 from linker.linking import Linking
 from linker.locations import path_ends
 from linker.purge_rules import operations_executed_since, operations_with_output, parts_of
-from linker.resolve_endpoints import Reason, unlink
-from navlin.index.graph.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastRun, StoredEntity
+from linker.resolve_endpoints import UnlinkedReason, unlink
+from navlin.index.graph.entity import (
+    LAST_RUN,
+    PURGE,
+    VERSION,
+    WHOLE,
+    LastRead,
+    PurgedExecutions,
+    StoredEntity,
+)
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.relation import BOTH, ENDS, End, StoredRelation
 from navlin.index.journal.purged_runs import remember_executions, remember_incomplete
@@ -34,7 +42,7 @@ _INSTANCES: Final = RelationFilter(types=(RelationType.INSTANCE_OF,))
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RemovalBatch:
     """The next removals, as plain JSON, recorded before the first removal.
 
     ``versions`` are the entities to remove, ``kept`` those that stay but lose their content; both map ids to the
@@ -54,7 +62,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovalResult:
     """Result of a batch. ``came_back`` holds the ids of entities that were kept because they were written meanwhile."""
 
     entities: int
@@ -64,9 +72,9 @@ class Removed:
 
 
 Entities = Sequence[StoredEntity]
-Prepare = Callable[[Linking, Entities, Entities], Batch]
+Prepare = Callable[[Linking, Entities, Entities], RemovalBatch]
 """(linking, entities to remove, entities that stay) → batch. Changes nothing."""
-Remove = Callable[[Linking, Batch, int, Callable[[Batch], None]], Removed]
+Remove = Callable[[Linking, RemovalBatch, int, Callable[[RemovalBatch], None]], RemovalResult]
 """(linking, batch, threshold in epoch ms, callback that records an extended batch) → result."""
 
 
@@ -94,17 +102,19 @@ def _versions(entities: Iterable[StoredEntity]) -> dict[str, int]:
 # -- Directories and files -----------------------------------------------------------------------------------------------
 
 
-def prepare_directories(_: Linking, going: Entities, staying: Entities) -> Batch:
+def prepare_directories(_: Linking, going: Entities, staying: Entities) -> RemovalBatch:
     """Prepare a batch of directories. Directories that stay lose their content as well."""
-    return Batch(_versions(going), kept=_versions(staying))
+    return RemovalBatch(_versions(going), kept=_versions(staying))
 
 
-def prepare_files(_: Linking, going: Entities, __: Entities) -> Batch:
+def prepare_files(_: Linking, going: Entities, __: Entities) -> RemovalBatch:
     """Prepare a batch of files, which needs only the versions."""
-    return Batch(_versions(going))
+    return RemovalBatch(_versions(going))
 
 
-def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
+def remove_paths(
+    linking: Linking, batch: RemovalBatch, _: int, __: Callable[[RemovalBatch], None]
+) -> RemovalResult:
     """Remove files and directories with their PARENT_CHILD relations, and unlink other relations to them. Record last
     reads of the removed paths on the remaining ancestors.
     """
@@ -117,15 +127,15 @@ def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], N
     for side in BOTH:
         contained = graph.relations(_CONTAINS, of=gone, sides=(side,), fields=ENDS)
         relations += _remove_relations(linking, contained)
-    unlinked = unlink(linking, gone, Reason.PURGED, but_types=_CONTAINS.types)
+    unlinked = unlink(linking, gone, UnlinkedReason.PURGED, but_types=_CONTAINS.types)
     came_back += tuple(sorted(batch.kept.keys() - set(emptied)))
-    return Removed(len(gone), relations, unlinked, came_back)
+    return RemovalResult(len(gone), relations, unlinked, came_back)
 
 
 # -- Executions ----------------------------------------------------------------------------------------------------------
 
 
-def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
+def prepare_executions(linking: Linking, going: Entities, _: Entities) -> RemovalBatch:
     """Prepare a batch of executions. Collect the operation of each execution, and the execution summary of each
     operation.
     """
@@ -140,10 +150,12 @@ def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
         operation.id: (operation.last_run.count, operation.last_run.last_ms, operation.last_run.principal)
         for operation in linking.graph.entities_now(operation_ids, LAST_RUN).values()
     }
-    return Batch(_versions(going), executions=executions, operations=operations)
+    return RemovalBatch(_versions(going), executions=executions, operations=operations)
 
 
-def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
+def remove_executions(
+    linking: Linking, batch: RemovalBatch, _: int, __: Callable[[RemovalBatch], None]
+) -> RemovalResult:
     """Record a summary of the executions on their operations and the last reads on the operations' inputs. Then remove
     the executions with all their relations.
     """
@@ -159,11 +171,11 @@ def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batc
         _keep(linking, batch, without=changed | set(came_back))
     relations = {relation.id: relation for relation in graph.relations(of=gone, fields=ENDS)}
     removed = _remove_relations(linking, relations.values())
-    unlinked = unlink(linking, gone, Reason.PURGED) if removed < len(relations) else 0
-    return Removed(len(gone), removed, unlinked, tuple(sorted(changed.union(came_back))))
+    unlinked = unlink(linking, gone, UnlinkedReason.PURGED) if removed < len(relations) else 0
+    return RemovalResult(len(gone), removed, unlinked, tuple(sorted(changed.union(came_back))))
 
 
-def _last_of_each(batch: Batch) -> dict[str, LastRead]:
+def _last_of_each(batch: RemovalBatch) -> dict[str, LastRead]:
     """Return operation id → time and user of the last removed execution. An execution that came back meanwhile counts
     as well, because it did run.
     """
@@ -173,13 +185,13 @@ def _last_of_each(batch: Batch) -> dict[str, LastRead]:
     return last
 
 
-def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
-    kept = {operation: LastRun(*last) for operation, last in batch.operations.items()}
+def _keep(linking: Linking, batch: RemovalBatch, *, without: Collection[str]) -> None:
+    kept = {operation: PurgedExecutions(*last) for operation, last in batch.operations.items()}
     for execution, (operation, executed_ms, principal) in sorted(batch.executions.items()):
         if operation in kept and execution not in without:
             last = kept[operation]
             later = executed_ms > last.last_ms
-            kept[operation] = LastRun(
+            kept[operation] = PurgedExecutions(
                 last.count + 1,
                 executed_ms if later else last.last_ms,
                 principal if later else last.principal,
@@ -191,16 +203,16 @@ def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
 # -- Operations ----------------------------------------------------------------------------------------------------------
 
 
-def prepare_operations(_: Linking, going: Entities, __: Entities) -> Batch:
+def prepare_operations(_: Linking, going: Entities, __: Entities) -> RemovalBatch:
     """Prepare a batch of operations. Sub-operations and relations are looked up after the removal, because none can be
     added then.
     """
-    return Batch(_versions(going))
+    return RemovalBatch(_versions(going))
 
 
 def remove_operations(
-    linking: Linking, batch: Batch, before_ms: int, record: Callable[[Batch], None]
-) -> Removed:
+    linking: Linking, batch: RemovalBatch, before_ms: int, record: Callable[[RemovalBatch], None]
+) -> RemovalResult:
     """Remove operations with their sub-operations and all their relations.
 
     An operation is restored if an execution appears after the removal, because the arrival of an execution does not
@@ -223,14 +235,14 @@ def remove_operations(
     paths = {path for relation in relations.values() for path in path_ends(relation)}
     paths.update(End(*path[:3], source_type=path[4], source_id=path[3]) for path in batch.paths)
     if paths:
-        record(Batch(batch.versions, paths=tuple(map(_recorded, paths))))
+        record(RemovalBatch(batch.versions, paths=tuple(map(_recorded, paths))))
     linking.changes.remove_entities(parts, linking.stamp)
     removed = _remove_relations(linking, relations.values())
-    unlinked = unlink(linking, ids, Reason.PURGED) if removed < len(relations) else 0
+    unlinked = unlink(linking, ids, UnlinkedReason.PURGED) if removed < len(relations) else 0
     linking.changes.commit(entities=False)
     # A path without a remaining flow belongs to no table, so the linker's relation to it is removed as well.
     locate(linking, paths)
-    return Removed(len(gone), removed, unlinked, tuple(sorted(chain(came_back, needed))))
+    return RemovalResult(len(gone), removed, unlinked, tuple(sorted(chain(came_back, needed))))
 
 
 def _recorded(path: End) -> tuple[str, str, str, str, str]:

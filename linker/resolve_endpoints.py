@@ -2,7 +2,7 @@
 
 A relation contains the ids of its ends from the start. It is ``unlinked`` until every id that it claims is in the
 index. An entity that is flagged deleted counts as present: a relation to it is linked, and the query decides whether
-to show it. An unlinked relation has a reason (`Reason`) with a time. Ids are never guessed, so there is never more
+to show it. An unlinked relation has a reason (`UnlinkedReason`) with a time. Ids are never guessed, so there is never more
 than one candidate.
 
 Links are looked for in both directions: new relations look for their ends, and arrived entities look for relations
@@ -46,7 +46,7 @@ Reasons = Mapping[str, str | None]
 """Relation id → reason why the relation is unlinked; None if it is linked."""
 
 
-class Reason(StrEnum):
+class UnlinkedReason(StrEnum):
     """Reason why a relation is unlinked. If an end has not arrived yet, the reason names the source that has not
     reported the end: "not in HIVE-1 yet" (`not_yet`).
     """
@@ -60,7 +60,7 @@ class Reason(StrEnum):
     """No source serves the claimed system, and the end is not a placeholder."""
 
 
-_LASTING = frozenset({Reason.PURGED, Reason.FORGOTTEN})
+_LASTING = frozenset({UnlinkedReason.PURGED, UnlinkedReason.FORGOTTEN})
 """Reasons that stay until the end exists again, because a later pass cannot distinguish a removed end from one that
 never existed.
 """
@@ -117,7 +117,9 @@ def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reaso
     return {relation.id: _reason(relation, missing[relation.id], sources) for relation in relations}
 
 
-def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types: tuple[str, ...] = ()) -> int:
+def unlink(
+    linking: Linking, gone_ids: Iterable[str], reason: UnlinkedReason, but_types: tuple[str, ...] = ()
+) -> int:
     """Unlink every relation with one of these removed entities as an end, except relations of ``but_types``. Return
     the number of unlinked relations. Relations of an entity that has come back meanwhile stay linked.
     """
@@ -174,8 +176,8 @@ def _reason(
 
 def _reason_of_source(source: KnownSource | None) -> str:
     if source is None:
-        return Reason.NOT_READ
-    return Reason.NO_AUTHORITY if source.granted else not_yet(source.name)
+        return UnlinkedReason.NOT_READ
+    return UnlinkedReason.NO_AUTHORITY if source.placeholder else not_yet(source.name)
 
 
 def _bereft(linking: Linking) -> Iterator[StoredRelation]:

@@ -20,7 +20,7 @@ from linker.purge_rules import parts_of
 from navlin.index.graph.entity import PURGE, VERSION, WHOLE, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.relation import BOTH, ENDS, StoredRelation
-from navlin.index.people.user_entities import adopt_words
+from navlin.index.people.user_entities import adopt_annotations
 from navlin.index.schema.envelope import Envelope
 from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.index.write.writing import write_implied
@@ -49,13 +49,15 @@ def remove_superseded(
     ``entity_ids`` and ``relation_ids`` are the sub-operations and relations that these operations no longer have.
     """
     graph = linking.graph
-    moved, left = _moved(linking, executions)
-    entities = _without_executions(linking, {each: left[each] for each in left.keys() - set(read_ids)}, moved)
+    reassigned, left = _reassigned(linking, executions)
+    entities = _without_executions(
+        linking, {each: left[each] for each in left.keys() - set(read_ids)}, reassigned
+    )
     entities |= graph.entities_now(entity_ids, VERSION)
     relations = {each.id: each for each in graph.relations(of=sorted(entities))}
     for batch in in_batches(relation_ids, WRITE_BATCH):
         relations |= graph.relations_now(batch)
-    relations = {identity: each for identity, each in relations.items() if identity not in moved}
+    relations = {identity: each for identity, each in relations.items() if identity not in reassigned}
 
     ends = {end.id for each in relations.values() for end in (each.ep1, each.ep2)} - entities.keys()
     placeholders, contained = _placeholders(linking, ends, relations)
@@ -66,30 +68,30 @@ def remove_superseded(
     removed += _remove_relations(linking, relations)
     linking.changes.commit()
     locate(linking, {path for each in relations.values() for path in path_ends(each)})
-    removed += _remove_entities(linking, entities.values()) + _remove_relations(linking, moved)
+    removed += _remove_entities(linking, entities.values()) + _remove_relations(linking, reassigned)
     linking.changes.commit()
     return removed
 
 
-def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) -> int:
+def mark_unread_incomplete(linking: Linking, source_id: str, read_ids: Collection[str]) -> int:
     """Mark a source's operations that were not read again as read by an older version. Return the number of changed
     operations.
     """
     where = EntityFilter(("OPERATION",), sources=(source_id,), deleted=False)
     unread = [
-        each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.granted
+        each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.placeholder
     ]
     return linking.changes.change_entities(
-        unread, lambda operation: operation.with_doubt(READ_BY_OLDER, linking.run_id)
+        unread, lambda operation: operation.with_incomplete_reason(READ_BY_OLDER, linking.run_id)
     )
 
 
-def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations, dict[str, str]]:
+def _reassigned(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations, dict[str, str]]:
     """Move executions to the operations to which they belong now. Return two mappings: relation id → relation of an
     execution to its previous operation; and id of a previous operation → id of an operation that replaces it.
     """
     graph = linking.graph
-    moved: Relations = {}
+    reassigned: Relations = {}
     left: dict[str, str] = {}
     for batch in in_batches(executions, WRITE_BATCH):
         by_id = {each.identity: each for each in batch}
@@ -100,22 +102,24 @@ def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations,
             execution = by_id[each.ep2.id]
             if each.ep2.id in now and now[each.ep2.id].as_of_ms <= execution.as_of:
                 write_implied(linking.solr, [execution], linking.stamp)
-                moved[each.id], left[each.ep1.id] = each, execution.parent_id
-    return moved, left
+                reassigned[each.id], left[each.ep1.id] = each, execution.parent_id
+    return reassigned, left
 
 
-def _without_executions(linking: Linking, left: dict[str, str], moved: Relations) -> dict[str, StoredEntity]:
+def _without_executions(
+    linking: Linking, left: dict[str, str], reassigned: Relations
+) -> dict[str, StoredEntity]:
     """Return id → entity for the operations without any remaining execution and for their sub-operations. User-written
     fields are copied to the replacement, whose own values stay; tags are merged. An operation from which purge removed
     executions is left out, because no other document records those executions.
     """
     graph = linking.graph
     instances = graph.relations(_INSTANCES, of=sorted(left), sides=(1,), fields=ENDS)
-    kept = {each.ep1.id for each in instances if each.id not in moved}
+    kept = {each.ep1.id for each in instances if each.id not in reassigned}
     there = graph.entities_now(sorted(left.keys() - kept), WHOLE)
     empty = {identity: each for identity, each in there.items() if not each.last_run.count}
     for identity in empty:
-        adopt_words(linking.solr, identity, left[identity])
+        adopt_annotations(linking.solr, identity, left[identity])
     return empty | {each.id: each for each in parts_of(graph, sorted(empty), VERSION)}
 
 
@@ -132,21 +136,23 @@ def _placeholders(
     contained: Relations = {}
     while ids:
         there = graph.entities_now(sorted(ids), WHOLE)
-        granted = {
+        placeholders = {
             each.id: each
             for each in there.values()
-            if each.granted and not each.words and not any(each.last_read)
+            if each.placeholder and not each.annotations and not any(each.last_read)
         }
         named = {
             end
             for side in BOTH
-            for each in graph.relations(_STATED, of=sorted(granted), sides=(side,), fields=ENDS)
+            for each in graph.relations(_STATED, of=sorted(placeholders), sides=(side,), fields=ENDS)
             if each.id not in going
             for end in (each.ep1.id, each.ep2.id)
         }
-        children = graph.relations(_CONTAINS, of=sorted(granted), sides=(1,), fields=ENDS)
+        children = graph.relations(_CONTAINS, of=sorted(placeholders), sides=(1,), fields=ENDS)
         named |= {each.ep1.id for each in children if each.id not in contained}
-        found |= (unnamed := {identity: each for identity, each in granted.items() if identity not in named})
+        found |= (
+            unnamed := {identity: each for identity, each in placeholders.items() if identity not in named}
+        )
         gone = [*unnamed, *(set(ids) - there.keys())]
         parents = {each.id: each for each in graph.relations(_CONTAINS, of=gone, sides=(2,), fields=ENDS)}
         contained |= parents
@@ -163,7 +169,7 @@ def _empty_sources(linking: Linking, going: Collection[StoredEntity]) -> dict[st
         left[each.source_id] -= 1
     only_itself = sorted({each.source_id for each in going if left[each.source_id] <= 1})
     sources = linking.graph.entities_now(only_itself, WHOLE)
-    return {identity: each for identity, each in sources.items() if each.granted}
+    return {identity: each for identity, each in sources.items() if each.placeholder}
 
 
 def _remove_entities(linking: Linking, entities: Iterable[StoredEntity]) -> int:

@@ -18,7 +18,15 @@ from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Question, SourceColumn
+from navlin.sql.reading import (
+    METASTORES,
+    MadeColumn,
+    Name,
+    ParsedStatement,
+    ReadText,
+    SourceColumn,
+    TextToRead,
+)
 
 RULE: Final = "resolve_views"
 TABLES_A_QUERY: Final = 1_000
@@ -81,7 +89,7 @@ def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -
             lineage[view.id] = ViewLineage(reason=reason)
         else:
             (made,) = answer.made
-            names = (*(table.name for table in made.tables), *made.perhaps)
+            names = (*(table.name for table in made.tables), *made.maybe_nested)
             named[view.id] = view, {_table_id(view, name): name for name in names}
     known = load_tables(
         graph, sorted({each for one, (_, tables) in named.items() for each in (one, *tables)})
@@ -100,7 +108,7 @@ def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -
     return lineage
 
 
-def _reason(view: StoredEntity, answer: Answer) -> str:
+def _reason(view: StoredEntity, answer: ReadText) -> str:
     """Return the reason why a view's text gives no lineage; "" if it gives lineage."""
     if view.text.endswith(CUT_NOTE):
         return "its text is longer than the index keeps"
@@ -114,7 +122,7 @@ def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
     known = Tables()
     tables = EntityFilter(types=tuple(sorted(TABLE_TYPES)))
     known.entities = {table.id: table for table in graph.entities(tables, ids=ids, fields=COLUMN)}
-    own = [each for each, table in known.entities.items() if not table.granted]
+    own = [each for each, table in known.entities.items() if not table.placeholder]
     found: dict[str, list[StoredEntity]] = {}
     for batch in in_batches(own, TABLES_A_QUERY):
         of_tables = EntityFilter(types=("FIELD",), parents=tuple(batch))
@@ -128,10 +136,10 @@ def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
     return known
 
 
-def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[str]]) -> Answer:
+def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[str]]) -> ReadText:
     spark = any(key.startswith(("view.", "spark.sql.")) for key in view.parameters)
     dialects = ("spark", "hive") if spark else ("hive", "spark")
-    return reader.read(Question(view.text, schema, _default_database(view), dialects))
+    return reader.read(TextToRead(view.text, schema, _default_database(view), dialects))
 
 
 def _default_database(view: StoredEntity) -> str:
@@ -162,7 +170,7 @@ def _position(column: StoredEntity) -> tuple[int, str]:
 
 
 class _Relations:
-    def __init__(self, view: StoredEntity, made: Made, known: Tables) -> None:
+    def __init__(self, view: StoredEntity, made: ParsedStatement, known: Tables) -> None:
         self.view, self.made, self.known = view, made, known
         self.own = known.columns.get(view.id, {})
 

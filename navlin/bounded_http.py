@@ -123,7 +123,7 @@ class _Socket:
         return getattr(self._socket, name)
 
     def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
-        return _Lines(_Answer(self._socket, self._most_bytes), _BUFFER_BYTES)
+        return _Lines(_BoundedResponse(self._socket, self._most_bytes), _BUFFER_BYTES)
 
 
 class _Lines(io.BufferedReader):
@@ -132,7 +132,7 @@ class _Lines(io.BufferedReader):
         return super().readline(_LINE_BYTES if size is None or size < 0 else size)
 
 
-class _Answer(io.RawIOBase):
+class _BoundedResponse(io.RawIOBase):
     """Raw stream of one response. Reading raises OSError if a limit is exceeded."""
 
     def __init__(self, socket: Any, most_bytes: int | None) -> None:

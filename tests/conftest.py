@@ -17,7 +17,7 @@ from navlin.index.admin.cores import CORES, create, missing
 from navlin.index.solr.solr import Solr
 from navlin.java import QUICK
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
+from navlin.solr_server.embedded import EmbeddedSolr, EmbeddedSolrOptions
 from tests.services.python_packages import EXPORT_READERS, Environment, NotInstalled, environment
 from tests.services.solrcloud import solr_cloud
 from tests.services.spark_jobs import write_logs
@@ -48,7 +48,7 @@ settings.load_profile("navlin")
 
 REPOSITORY = Path(__file__).parents[1]
 SOAKED = pytest.StashKey[Soaked]()
-SOLR = SolrSettings(java_options=QUICK)
+SOLR = EmbeddedSolrOptions(java_options=QUICK)
 """Without the optimizing compiler: in sessions of a few minutes it costs a quarter of the CPU time and saves less."""
 
 

@@ -19,17 +19,17 @@ from extractors.openlineage import ends as openlineage_ends
 from extractors.spark import incomplete as spark_incomplete
 from extractors.yarn import configuration, jobs, names, pig, pig_jobs, sqoop_job
 from linker import views
-from linker.resolve_endpoints import Reason, not_yet
+from linker.resolve_endpoints import UnlinkedReason, not_yet
 from navlin.model import gaps
 
 REPOSITORY: Final = Path(__file__).parents[2]
 ENUMERATIONS: Final[Mapping[type[StrEnum], str]] = {
     spark_incomplete.Incomplete: "Spark",
-    statement_records.Missing: "Hive, Impala",
-    oozie_ends.Missing: "Oozie",
-    configuration.Missing: "MapReduce, Pig, Sqoop",
+    statement_records.StatementGap: "Hive, Impala",
+    oozie_ends.OozieGap: "Oozie",
+    configuration.ConfigurationGap: "MapReduce, Pig, Sqoop",
     pig_jobs.Unknown: "Pig",
-    pig.Missing: "Pig",
+    pig.PigGap: "Pig",
     sqoop_job.Gap: "Sqoop",
 }
 """Enumeration of reasons for incomplete operations → engines."""
@@ -85,7 +85,7 @@ def incomplete_reasons() -> Iterator[tuple[str, str]]:
 
 def unlinked() -> str:
     """Return the list of reasons why a relation is unlinked."""
-    reasons = [not_yet(GAP), *(each.value for each in Reason)]
+    reasons = [not_yet(GAP), *(each.value for each in UnlinkedReason)]
     return "\n".join(f"- {prose(each)}" for each in reasons) + "\n"
 
 

@@ -19,16 +19,16 @@ from navlin.model.batches import in_batches
 from navlin.urls import server_url
 
 __all__ = [
-    "Event",
     "Events",
+    "FileStatus",
     "HdfsAddress",
     "HdfsClient",
     "HdfsError",
+    "HdfsEvent",
     "HdfsNotFound",
     "HdfsRefused",
     "HdfsUnavailable",
     "MissingEvents",
-    "Status",
     "hdfs",
 ]
 
@@ -72,7 +72,7 @@ class HdfsAddress:
             raise ValueError(f"{self.url}: with namenodes, the URL names their nameservice and no port")
 
 
-class Event(NamedTuple):
+class HdfsEvent(NamedTuple):
     """One event. ``kind`` is CREATE, CLOSE, APPEND, RENAME, METADATA, UNLINK or TRUNCATE.
 
     A RENAME (from ``path`` to ``to``, replacing anything there) or UNLINK of a directory applies to everything below
@@ -88,7 +88,7 @@ class Event(NamedTuple):
     time_ms: int = 0
 
 
-class Status(NamedTuple):
+class FileStatus(NamedTuple):
     """Current status of a file or directory, from the NameNode. Each byte of the path that is not UTF-8 is written
     ``\\xNN``.
 
@@ -127,15 +127,15 @@ class Events:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Event:
+    def __next__(self) -> HdfsEvent:
         return next(self._events)
 
-    def _read(self, child: Child, limit: int) -> Iterator[Event]:
+    def _read(self, child: Child, limit: int) -> Iterator[HdfsEvent]:
         given = 0
         while given < limit:
             page, _ = child.ask({"op": "events", "after": self.through})
             for fields in page["events"]:
-                yield Event(*fields)
+                yield HdfsEvent(*fields)
             given += len(page["events"])
             self.through = page["through"]
             if page["end"]:
@@ -190,7 +190,7 @@ class HdfsClient:
         """
         return Events(self._child, after, limit)
 
-    def describe(self, paths: Sequence[str]) -> Iterator[Status | None]:
+    def describe(self, paths: Sequence[str]) -> Iterator[FileStatus | None]:
         """Yield the current status of each path, in the given order; None for a missing path. Symlinks are not
         followed.
         """
@@ -199,7 +199,7 @@ class HdfsClient:
             for path, row in zip(some, answer["rows"], strict=True):
                 yield None if row is None else _to_status(path, row)
 
-    def list(self, directory: str) -> Iterator[Status]:
+    def list(self, directory: str) -> Iterator[FileStatus]:
         """Yield the contents of a directory in byte order of the names, fetched in pages whose size the NameNode
         determines.
 
@@ -305,8 +305,8 @@ class HdfsFile:
         return length
 
 
-def _to_status(path: str, row: list[Any]) -> Status:
-    return Status._make((path, *row[1:-1], tuple(row[-1])))
+def _to_status(path: str, row: list[Any]) -> FileStatus:
+    return FileStatus._make((path, *row[1:-1], tuple(row[-1])))
 
 
 _clients: dict[tuple[int, HdfsAddress], HdfsClient] = {}

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Self
 
-from extractors.hdfs.client import Event, HdfsClient
+from extractors.hdfs.client import HdfsClient, HdfsEvent
 from extractors.hdfs.errors import MissingEvents
 from navlin.model.records import Position
 
@@ -37,7 +37,7 @@ _READ_AGAIN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Namespace:
+class NamespaceIds:
     """The ids that a namespace receives when it is formatted, and keeps across restarts, failovers and upgrades; 0 or
     "" if unknown.
     """
@@ -52,15 +52,15 @@ class Namespace:
             values.get(NAMESPACE_ID) or 0, values.get(CLUSTER_ID) or "", values.get(BLOCK_POOL_ID) or ""
         )
 
-    def with_known(self, other: Namespace) -> Namespace:
+    def with_known(self, other: NamespaceIds) -> NamespaceIds:
         """Return the ids of ``other``. Ids that ``other`` lacks are taken from this namespace."""
-        return Namespace(
+        return NamespaceIds(
             other.namespace_id or self.namespace_id,
             other.cluster_id or self.cluster_id,
             other.block_pool_id or self.block_pool_id,
         )
 
-    def unlike(self, other: Namespace) -> str:
+    def unlike(self, other: NamespaceIds) -> str:
         """Return a description of the first id that is known in both namespaces and differs; "" if there is none."""
         for each in fields(self):
             here, there = getattr(self, each.name), getattr(other, each.name)
@@ -68,7 +68,7 @@ class Namespace:
                 return f"its {each.name.replace('_', ' ')} is {there}, not {here}"
         return ""
 
-    def positions(self, saved: Namespace) -> tuple[Position, ...]:
+    def positions(self, saved: NamespaceIds) -> tuple[Position, ...]:
         """Return the cluster and block pool ids that differ from the saved ids, as positions. The namespace id is not
         included, because it is saved when the image is read.
         """
@@ -82,25 +82,25 @@ class Namespace:
         )
 
 
-UNKNOWN: Final = Namespace()
+UNKNOWN: Final = NamespaceIds()
 
 
-def version_beside(image: Path) -> Namespace:
+def version_beside(image: Path) -> NamespaceIds:
     """Return the ids in the file VERSION next to the image. All are unknown if that file cannot be read."""
     try:
         lines = image.with_name("VERSION").read_text("utf-8", "replace").splitlines()
     except OSError:
-        return Namespace()
+        return NamespaceIds()
     said = dict(line.split("=", 1) for line in lines if "=" in line)
     number = said.get("namespaceID", "").strip()
-    return Namespace(
+    return NamespaceIds(
         int(number) if number.isdecimal() else 0,
         said.get("clusterID", "").strip(),
         said.get("blockpoolID", "").strip(),
     )
 
 
-def why_another(followed: Namespace, now: Namespace) -> str:
+def why_another(followed: NamespaceIds, now: NamespaceIds) -> str:
     """Return the reason why this is a different namespace from the one followed; "" if it may be the same."""
     unlike = followed.unlike(now)
     return f"this is a different HDFS from the one that was followed: {unlike}" if unlike else ""
@@ -110,9 +110,9 @@ def why_another(followed: Namespace, now: Namespace) -> str:
 class LastEdits:
     """The events of the last transactions, collected by `add`, to be saved as a position."""
 
-    _events: OrderedDict[int, list[Event]] = field(default_factory=OrderedDict)
+    _events: OrderedDict[int, list[HdfsEvent]] = field(default_factory=OrderedDict)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: HdfsEvent) -> None:
         self._events.setdefault(event.txid, []).append(event)
         if len(self._events) > TRANSACTIONS_KEPT:
             self._events.popitem(last=False)

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from extractors.hdfs import spool
 from extractors.hdfs.client import HdfsAddress, hdfs
-from extractors.hdfs.continuity import Namespace, edits_before, why_another, why_not_continued
+from extractors.hdfs.continuity import NamespaceIds, edits_before, why_another, why_not_continued
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
-from extractors.hdfs.filters import STAGING, BadGlob, Filters, check_exclude, check_include
+from extractors.hdfs.filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
 from extractors.hdfs.image_reading import (
     NAMENODE,
     ImageSettings,
@@ -28,7 +28,7 @@ from extractors.hdfs.image_reading import (
 )
 from extractors.hdfs.plan import (
     RAISE,
-    Planning,
+    HdfsPlanning,
     Saved,
     follow,
     plan_image,
@@ -36,7 +36,7 @@ from extractors.hdfs.plan import (
     plan_touched,
     saved_in,
 )
-from extractors.hdfs.reading import Reading, from_tree, read_described, read_trees, read_walk
+from extractors.hdfs.reading import HdfsReading, from_tree, read_described, read_trees, read_walk
 from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
@@ -130,7 +130,7 @@ class Hdfs(Extractor):
     def plan(self, positions: Positions) -> Plan:
         """Return the plan of a run. If nothing has changed, this costs only a few small calls."""
         saved = saved_in(positions.values)
-        planning = Planning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
+        planning = HdfsPlanning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
         here = self._namespace()
         another = why_another(saved.namespace, here)
         before = Saved() if another else saved
@@ -151,18 +151,18 @@ class Hdfs(Extractor):
             ids = (*ids, Position(ENTRIES, self.entries))
         return replace(plan, positions=(*plan.positions, *ids)) if ids else plan
 
-    def _namespace(self) -> Namespace:
+    def _namespace(self) -> NamespaceIds:
         """Return the ids known before reading: the ids of a local image, or the NameNode's cluster and block pool ids."""
         if self.image != NAMENODE and not self.events:
             return local_image(self.image).namespace
         try:
             cluster_id, block_pool_id = hdfs(self._address).namespace()
         except HdfsRefused:
-            return Namespace()
-        return Namespace(0, cluster_id, block_pool_id)
+            return NamespaceIds()
+        return NamespaceIds(0, cluster_id, block_pool_id)
 
     def _plan_by_events(
-        self, planning: Planning, saved: Saved, here: Namespace, another: str, *, complete: bool
+        self, planning: HdfsPlanning, saved: Saved, here: NamespaceIds, another: str, *, complete: bool
     ) -> Plan:
         client = hdfs(self._address)
         newest, followed = client.transaction(), saved.transaction
@@ -196,7 +196,7 @@ class Hdfs(Extractor):
         return self._plan_whole(planning, saved, here, newest, because)
 
     def _plan_after_gap(
-        self, planning: Planning, saved: Saved, here: Namespace, newest: int, missing: MissingEvents
+        self, planning: HdfsPlanning, saved: Saved, here: NamespaceIds, newest: int, missing: MissingEvents
     ) -> Plan:
         missed = saved.missed + 1
         # After a first gap, navlin itself may have been down. A second gap means that it will keep happening.
@@ -204,7 +204,14 @@ class Hdfs(Extractor):
         return self._plan_whole(planning, saved, here, newest, note, missed=missed)
 
     def _plan_whole(
-        self, planning: Planning, saved: Saved, here: Namespace, newest: int, because: str, *, missed: int = 0
+        self,
+        planning: HdfsPlanning,
+        saved: Saved,
+        here: NamespaceIds,
+        newest: int,
+        because: str,
+        *,
+        missed: int = 0,
     ) -> Plan:
         """Return a plan to read the newest image. If images are refused although events are not, the plan lists the
         roots instead and follows events from ``newest`` on. After a gap (``missed``), the plan is empty until there is
@@ -227,7 +234,7 @@ class Hdfs(Extractor):
         return plan_image(planning, saved, image, note, missed=missed, edits=edits)
 
     def _plan_by_images(
-        self, planning: Planning, saved: Saved, here: Namespace, because: str, *, complete: bool
+        self, planning: HdfsPlanning, saved: Saved, here: NamespaceIds, because: str, *, complete: bool
     ) -> Plan:
         """Return a plan without events: read every newer image whole or, if images are refused, list the roots at
         every run.
@@ -251,12 +258,12 @@ class Hdfs(Extractor):
         note = f"full listing: {because}; every newer image is read as a whole"
         return plan_image(planning, saved, image, note, follow=False)
 
-    def _newest_image(self, of: Namespace) -> OfferedImage:
+    def _newest_image(self, of: NamespaceIds) -> OfferedImage:
         """Return the newest image. Raises HdfsError if a local image does not belong to the followed namespace,
         ``of``.
         """
         if self.image == NAMENODE:
-            return OfferedImage(*hdfs(self._address).offered_image(), Namespace())
+            return OfferedImage(*hdfs(self._address).offered_image(), NamespaceIds())
         image = local_image(self.image)
         if unlike := of.unlike(image.namespace):
             raise HdfsError(f"{self.image}: the image is of another HDFS than {self.url}: {unlike}")
@@ -268,7 +275,7 @@ class Hdfs(Extractor):
         except HdfsRefused:  # a listing is always newer
             return True
 
-    def _overdue(self, planning: Planning, saved: Saved) -> bool:
+    def _overdue(self, planning: HdfsPlanning, saved: Saved) -> bool:
         return planning.now_ms - saved.complete_ms >= self.complete_every_s * 1000
 
     # -- read ----------------------------------------------------------------------------------------------------------
@@ -310,7 +317,7 @@ class Hdfs(Extractor):
             except HdfsRefused as refused:
                 yield f"its events may not be followed: every newer image is read as a whole instead ({refused})"
         try:
-            newest_image = self._newest_image(Namespace()).transaction
+            newest_image = self._newest_image(NamespaceIds()).transaction
             yield f"the newest image is of transaction {newest_image}"
         except HdfsRefused as refused:
             for root, status in zip(self.roots, client.describe(self.roots), strict=True):
@@ -338,8 +345,8 @@ class Hdfs(Extractor):
         )
 
     @property
-    def _filters(self) -> Filters:
-        return Filters(self.include, self.exclude)
+    def _filters(self) -> PathFilters:
+        return PathFilters(self.include, self.exclude)
 
     @property
     def _spool(self) -> Path:
@@ -349,6 +356,6 @@ class Hdfs(Extractor):
     def _image(self) -> ImageSettings:
         return ImageSettings(self.image, self.image_memory_bytes, self.inodes_in_split)
 
-    def _reading(self, as_of_ms: int) -> Reading:
+    def _reading(self, as_of_ms: int) -> HdfsReading:
         claimed = self.entries == "directories"
-        return Reading(self.source, self.url, self._filters, claimed, self.sidecars, as_of_ms)
+        return HdfsReading(self.source, self.url, self._filters, claimed, self.sidecars, as_of_ms)

@@ -25,7 +25,7 @@ class BadGlob(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class PathFilters:
     """Globs to include and exclude, compiled to regular expressions. Directories above an included path are included.
     Everything below an excluded path is excluded, so a walk need not descend there.
     """

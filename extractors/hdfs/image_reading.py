@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from extractors.hdfs import spool
-from extractors.hdfs.continuity import NAMESPACE_ID, Namespace, version_beside
+from extractors.hdfs.continuity import NAMESPACE_ID, NamespaceIds, version_beside
 from extractors.hdfs.errors import HdfsUnavailable
-from extractors.hdfs.reading import Reading
+from extractors.hdfs.reading import HdfsReading
 from extractors.hdfs.sidecars import target_of
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit
 from navlin.model.image_positions import ACCESSES
@@ -47,7 +47,7 @@ class OfferedImage:
 
     transaction: int
     md5: str
-    namespace: Namespace
+    namespace: NamespaceIds
 
 
 def local_image(place: str) -> OfferedImage:
@@ -59,7 +59,7 @@ def local_image(place: str) -> OfferedImage:
 
     image = find_image(place)
     described = describe_image(image)
-    namespace = version_beside(image).with_known(Namespace(described.namespace_id))
+    namespace = version_beside(image).with_known(NamespaceIds(described.namespace_id))
     return OfferedImage(described.transaction_id, md5_beside(image), namespace)
 
 
@@ -73,7 +73,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
 
     directory = Path(split.directory)
     with spool.alone_in(directory):
-        progress = spool.Progress(directory)
+        progress = spool.SpoolProgress(directory)
         image = _found(settings, split, directory, fetch, progress)
         try:
             prepared = prepare(image, directory, memory_bytes=settings.memory_bytes, report=progress.report)
@@ -98,7 +98,7 @@ def _namespace(split: ImageSplit, name: str, found: int) -> Iterator[Record]:
 
 
 def _found(
-    settings: ImageSettings, split: ImageSplit, directory: Path, fetch: Fetch, progress: spool.Progress
+    settings: ImageSettings, split: ImageSplit, directory: Path, fetch: Fetch, progress: spool.SpoolProgress
 ) -> Path:
     from extractors.hdfs.image import check_md5, describe_image, find_image
 
@@ -127,7 +127,7 @@ def _fetched(directory: Path, split: ImageSplit) -> Path | None:
     return None
 
 
-def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
+def read_image_part(reading: HdfsReading, split: PartSplit) -> Iterator[Record]:
     """Yield listings of the files and directories of a part, without excluded ones, and splits for the paths that
     sidecars in this part describe.
     """
@@ -144,7 +144,7 @@ def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
         yield DescribeSplit(tuple(targets[at : at + SIDECARS_IN_SPLIT]), reading.as_of_ms)
 
 
-def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
+def _kept(reading: HdfsReading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
     """Return the rows of a batch that pass the filters, and the paths of the sidecars among these rows."""
     import pyarrow.compute as pc
 
@@ -159,7 +159,7 @@ def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list
     return batch.filter(taken), sidecars
 
 
-def _listings(reading: Reading, batch: pa.RecordBatch) -> Iterator[Listing]:
+def _listings(reading: HdfsReading, batch: pa.RecordBatch) -> Iterator[Listing]:
     """Yield one listing of the directories and one of all other rows. The latter have no columns for sums over
     contents, because empty columns cost as much as full ones.
     """
@@ -173,7 +173,7 @@ def _listings(reading: Reading, batch: pa.RecordBatch) -> Iterator[Listing]:
             yield _listing(reading, some)
 
 
-def _listing(reading: Reading, batch: pa.RecordBatch) -> Listing:
+def _listing(reading: HdfsReading, batch: pa.RecordBatch) -> Listing:
     import pyarrow.compute as pc
 
     columns: dict[str, Any] = dict(zip(batch.schema.names, batch.columns, strict=True))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractors.hdfs.client import HdfsClient
-from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, Namespace
-from extractors.hdfs.filters import Filters
+from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, NamespaceIds
+from extractors.hdfs.filters import PathFilters
 from extractors.hdfs.image_reading import OfferedImage
 from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
-from extractors.hdfs.touched import Touched
+from extractors.hdfs.touched import TouchedPaths
 from navlin.model.batches import in_batches
 from navlin.model.image_positions import IMAGE
 from navlin.model.plan import Plan
@@ -66,7 +66,7 @@ class Saved:
     complete_ms: int = 0
     rounds: tuple[tuple[int, int], ...] = ()
     missed: int = 0
-    namespace: Namespace = UNKNOWN
+    namespace: NamespaceIds = UNKNOWN
     edits: list[Any] | None = None
     image_md5: str = ""
 
@@ -79,18 +79,18 @@ def saved_in(values: Mapping[str, Any]) -> Saved:
         values.get(COMPLETE_MS, 0),
         tuple((transaction, at_ms) for transaction, at_ms in values.get(ROUNDS, ())),
         values.get(MISSED, 0),
-        Namespace.saved_in(values),
+        NamespaceIds.saved_in(values),
         values.get(EDITS),
         values.get(IMAGE_MD5) or "",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Planning:
+class HdfsPlanning:
     """Source and settings of a plan."""
 
     source: Source
-    filters: Filters
+    filters: PathFilters
     sidecars: bool
     spool: Path
     now_ms: int
@@ -100,7 +100,7 @@ class Planning:
 
 
 def plan_image(
-    planning: Planning,
+    planning: HdfsPlanning,
     saved: Saved,
     image: OfferedImage,
     note: str,
@@ -146,13 +146,13 @@ def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: 
 # -- Touched paths -----------------------------------------------------------------------------------------------------
 
 
-def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int, LastEdits]:
+def follow(client: HdfsClient, planning: HdfsPlanning, after: int) -> tuple[TouchedPaths, int, LastEdits]:
     """Return the paths touched after a transaction, the last transaction read, and the last edits. Stop early if
     `MOST_PLACES` is exceeded.
 
     Raises `MissingEvents`.
     """
-    touched, last = Touched(planning.filters.takes, planning.sidecars), LastEdits()
+    touched, last = TouchedPaths(planning.filters.takes, planning.sidecars), LastEdits()
     while True:
         events = client.events(after, EVENTS_AT_ONCE)
         count = 0
@@ -166,7 +166,7 @@ def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched,
 
 
 def plan_touched(
-    planning: Planning, saved: Saved, touched: Touched, through: int, edits: list[Any] | None
+    planning: HdfsPlanning, saved: Saved, touched: TouchedPaths, through: int, edits: list[Any] | None
 ) -> Plan:
     """Return a plan to read touched paths in their current state. Paths that are gone are covered, but not read.
 
@@ -201,7 +201,7 @@ def plan_touched(
 
 
 def plan_listing(
-    planning: Planning,
+    planning: HdfsPlanning,
     saved: Saved,
     roots: Sequence[str],
     note: str,
@@ -220,5 +220,5 @@ def plan_listing(
     return Plan(splits, tuple(positions), covers, note)
 
 
-def _whole(planning: Planning, path: str, as_of_ms: int) -> Covered:
+def _whole(planning: HdfsPlanning, path: str, as_of_ms: int) -> Covered:
     return Covered(to_tree(path), as_of_ms, matching=planning.filters.matching)

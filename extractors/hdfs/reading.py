@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from extractors.hdfs.client import HdfsClient, Status
+from extractors.hdfs.client import FileStatus, HdfsClient
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable
-from extractors.hdfs.filters import Filters
+from extractors.hdfs.filters import PathFilters
 from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hdfs.status import to_listing
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HdfsReading:
     """Source and filters of a read, and its time. Attributes from a sidecar get a time one millisecond later than that
     of the path they describe.
 
@@ -37,12 +37,12 @@ class Reading:
 
     source: Source
     url: str
-    filters: Filters
+    filters: PathFilters
     files_where_claimed: bool
     sidecars: bool
     as_of_ms: int
 
-    def listing(self, statuses: Sequence[Status], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
+    def listing(self, statuses: Sequence[FileStatus], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
         """Return a listing of the statuses. ``words`` holds, in the same order, the attributes in the sidecar of each
         status; it is empty for a listing without sidecars.
         """
@@ -52,14 +52,14 @@ class Reading:
         marked = [not each.directory for each in statuses] if self.files_where_claimed else None
         return replace(listing, attributes={**listing.attributes, **columns}, where_claimed=marked)
 
-    def listings(self, statuses: Iterable[Status]) -> Iterator[Listing]:
+    def listings(self, statuses: Iterable[FileStatus]) -> Iterator[Listing]:
         """Yield listings of a bounded size of the statuses that pass the filters."""
         taken = (each for each in statuses if self.filters.takes(each.path))
         for some in in_batches(taken, ROWS_IN_LISTING):
             yield self.listing(some)
 
 
-def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -> Iterator[Record]:
+def read_described(client: HdfsClient, reading: HdfsReading, paths: Sequence[str]) -> Iterator[Record]:
     """Yield listings of the current state of paths, and of the attributes in their sidecars."""
     statuses, refused = _described(client, reading, paths)
     yield from refused
@@ -67,7 +67,7 @@ def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -
     yield from read_words(client, reading, statuses)
 
 
-def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterator[Record]:
+def read_trees(client: HdfsClient, reading: HdfsReading, split: TreeSplit) -> Iterator[Record]:
     """Yield listings of paths and of everything below them. Raises `HdfsNotFound` if a configured path does not exist."""
     if split.configured:
         statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
@@ -84,7 +84,7 @@ def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterat
     yield from read_walk(client, reading, [status.path for status in there if status.directory])
 
 
-def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) -> Iterator[Record]:
+def read_walk(client: HdfsClient, reading: HdfsReading, directories: Sequence[str]) -> Iterator[Record]:
     """Yield listings of everything below directories, up to the limit of one split, then splits for the rest.
 
     A directory that HDFS cannot list at the moment gets its own split, so that it fails alone.
@@ -118,7 +118,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
         yield WalkSplit(piece, reading.as_of_ms)
 
 
-def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status]) -> Iterator[Record]:
+def read_words(client: HdfsClient, reading: HdfsReading, statuses: Sequence[FileStatus]) -> Iterator[Record]:
     """Yield a second listing of the paths that have a sidecar, with the sidecar's attributes, and a `Reject` for each
     unreadable sidecar.
     """
@@ -132,7 +132,7 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
     wanted = [path for path in beside if reading.filters.takes(path)]
     found, refused = _described(client, reading, wanted)
     yield from refused
-    rows: list[Status] = []
+    rows: list[FileStatus] = []
     words: list[dict[str, Any]] = []
     for sidecar in found:
         path = sidecar.path
@@ -152,8 +152,8 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
 
 
 def _described(
-    client: HdfsClient, reading: Reading, paths: Sequence[str]
-) -> tuple[list[Status], list[Reject]]:
+    client: HdfsClient, reading: HdfsReading, paths: Sequence[str]
+) -> tuple[list[FileStatus], list[Reject]]:
     """Return the statuses of the existing paths, and a `Reject` for each path that cannot be described, such as a path
     from an image that the user may not see.
     """
@@ -171,7 +171,7 @@ def _described(
     return found + more, refused + also
 
 
-def _rejected(client: HdfsClient, reading: Reading, path: str, error: HdfsError) -> Reject:
+def _rejected(client: HdfsClient, reading: HdfsReading, path: str, error: HdfsError) -> Reject:
     """Return a `Reject` for an unreadable path. Raises the error if this HDFS cannot be read at all."""
     if not isinstance(error, HdfsRefused) and not _answers(client):
         raise error

@@ -69,7 +69,7 @@ def _locked(directory: Path, how: int) -> Iterator[None]:
         yield
 
 
-class Progress:
+class SpoolProgress:
     """Progress of the work on an image, written to a small file that everyone may read: ``fetched: 1200 of 34000
     bytes``.
     """

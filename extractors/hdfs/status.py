@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from extractors.hdfs.client import Status
+from extractors.hdfs.client import FileStatus
 from navlin.model.records import Listing
 from navlin.model.source import Source
 
 
-def to_listing(source: Source, as_of_ms: int, statuses: Iterable[Status]) -> Listing:
+def to_listing(source: Source, as_of_ms: int, statuses: Iterable[FileStatus]) -> Listing:
     """Convert statuses of files and directories to a listing, with the same attributes as from an image."""
     rows = list(statuses)
 
@@ -46,9 +46,9 @@ def to_listing(source: Source, as_of_ms: int, statuses: Iterable[Status]) -> Lis
     )
 
 
-def _is_file(row: Status) -> bool:
+def _is_file(row: FileStatus) -> bool:
     return not row.directory and row.symlink is None
 
 
-def _is_finished(row: Status) -> bool:
+def _is_finished(row: FileStatus) -> bool:
     return _is_file(row) and not row.under_construction

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from extractors.hdfs.client import Event
+from extractors.hdfs.client import HdfsEvent
 from extractors.hdfs.sidecars import target_of
 
 
@@ -27,7 +27,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class Touched:
+class TouchedPaths:
     """Touched paths, collected by `add`. ``takes`` returns whether a path is read at all.
 
     With ``sidecars``, a path is also touched if the sidecar that describes it is touched.
@@ -41,7 +41,7 @@ class Touched:
     """(previous path, new path) of each rename for which both paths are read, in the order of the events."""
     _root: _Place = field(default_factory=_Place)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: HdfsEvent) -> None:
         match event.kind:
             case "CREATE" if event.directory:
                 self._arrive(event.path)

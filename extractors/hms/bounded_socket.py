@@ -14,7 +14,7 @@ WHOLE: Final = 4
 MOST_BYTES: Final = 1 << 28
 
 
-class _Bounded:
+class _BoundedResponses:
     """Limits one response at a time. `begin` starts the next response."""
 
     handle: Any
@@ -47,9 +47,9 @@ class _Bounded:
         return data
 
 
-class PlainSocket(_Bounded, TSocket):  # type: ignore[misc]  # thrift ships no annotations
+class PlainSocket(_BoundedResponses, TSocket):  # type: ignore[misc]  # thrift ships no annotations
     """A plain socket that limits the time and the size of each response."""
 
 
-class TlsSocket(_Bounded, TSSLSocket):  # type: ignore[misc]
+class TlsSocket(_BoundedResponses, TSSLSocket):  # type: ignore[misc]
     """A TLS socket that limits the time and the size of each response."""

@@ -16,11 +16,11 @@ from thrift.transport.TTransport import TBufferedTransport, TFramedTransport, TT
 from extractors.hms import idl
 from extractors.hms.bounded_socket import WHOLE, PlainSocket, TlsSocket
 from extractors.hms.events import DEFAULT_CATALOG
-from extractors.hms.thrift import Call, Refusal
+from extractors.hms.thrift import Call, DeclaredError
 from extractors.hms.thrift_sasl import SaslTransport
 from extractors.hms.tls import NoAuthorities, tls_in_words, tls_socket
-from navlin.kerberos.client import TICKET_CACHE, Conversation, Login
-from navlin.kerberos.words import KerberosFailed
+from navlin.kerberos.client import TICKET_CACHE, Login, SaslConversation
+from navlin.kerberos.messages import KerberosFailed
 from navlin.model.redaction.literals import words_of_peer
 from navlin.urls import server_url
 
@@ -66,7 +66,7 @@ class CallUnknown(MetastoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class MetastoreAddress:
     """Address of a metastore and settings for connecting to it. ``uris`` are tried in order."""
 
     uris: tuple[str, ...]
@@ -82,10 +82,10 @@ class Address:
     """PEM file of the CA certificates to trust instead of the system's."""
 
 
-class Connection:
+class MetastoreConnection:
     """A connection to the first instance in ``uris`` that responds. Not thread-safe."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: MetastoreAddress) -> None:
         self._address = address
         self._knows_requests = True
         self.uri = ""
@@ -143,7 +143,7 @@ class Connection:
         where = f"{self.uri}: {name}"
         try:
             yield
-        except Refusal as error:
+        except DeclaredError as error:
             raise MetastoreRefused(
                 f"{where}: {type(error).__name__}: {words_of_peer(_line(error.message))}"
             ) from error
@@ -249,17 +249,17 @@ class Connection:
         return self.call(idl.GET_NEXT_EVENTS, idl.NotificationEventRequest(after_id, at_most)).events or []
 
 
-def connected(address: Address) -> closing[Connection]:
+def connected(address: MetastoreAddress) -> closing[MetastoreConnection]:
     """Return a context with a connection, which is closed at the end."""
-    return closing(Connection(address))
+    return closing(MetastoreConnection(address))
 
 
-def _socket(uri: str, address: Address) -> PlainSocket | TlsSocket:
+def _socket(uri: str, address: MetastoreAddress) -> PlainSocket | TlsSocket:
     host, port = host_and_port(uri)
     return tls_socket(host, port, address.ca_file) if address.tls else PlainSocket(host, port)
 
 
-def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: Address) -> Any:
+def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: MetastoreAddress) -> Any:
     """Open the socket, and return the protocol over it."""
     socket.begin(address.connect_timeout_s)
     transport = _wrapped(socket, host_and_port(uri)[0], address)
@@ -270,7 +270,7 @@ def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: Address) -> An
     )
 
 
-def _wrapped(socket: Any, host: str, address: Address) -> Any:
+def _wrapped(socket: Any, host: str, address: MetastoreAddress) -> Any:
     match address.sasl:
         case "none":
             return TFramedTransport(socket) if address.framed else TBufferedTransport(socket, _BUFFER_BYTES)
@@ -280,10 +280,10 @@ def _wrapped(socket: Any, host: str, address: Address) -> Any:
             raise MetastoreError(f'sasl = "{other}" is unknown: it is "none" or "kerberos"')
 
 
-def _kerberos(socket: Any, host: str, address: Address) -> SaslTransport:
+def _kerberos(socket: Any, host: str, address: MetastoreAddress) -> SaslTransport:
     service, named_host = service_and_host(address.metastore_principal)
     server = host if named_host in ("", "_HOST") else named_host
-    return SaslTransport(socket, lambda: Conversation(address.login, service, server))
+    return SaslTransport(socket, lambda: SaslConversation(address.login, service, server))
 
 
 def service_and_host(principal: str) -> tuple[str, str]:

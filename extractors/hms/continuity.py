@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from extractors.hms.client import Connection
+from extractors.hms.client import MetastoreConnection
 from extractors.hms.idl import NotificationEvent
 from navlin.model.plan import SourceTime
 
@@ -32,7 +32,7 @@ def digest_of(event: NotificationEvent) -> str:
     return digest.hexdigest()
 
 
-def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
+def event_at(metastore: MetastoreConnection, event_id: int) -> NotificationEvent | None:
     """Return the event with an id; None if the log no longer has it, because a metastore removes events after some
     days.
     """

@@ -42,7 +42,7 @@ _PROVIDERS_WITHOUT_FILES = frozenset({"jdbc", "org.apache.spark.sql.jdbc", "kafk
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HmsReading:
     """Source and time of the objects that are being read, for all records created from them. ``place`` names the
     metastore in rejects.
     """
@@ -54,7 +54,7 @@ class Reading:
     place: str
 
 
-def to_database(reading: Reading, database: Database, name: str) -> Iterator[Record]:
+def to_database(reading: HmsReading, database: Database, name: str) -> Iterator[Record]:
     """Yield the records of a database and its location."""
     key = database_key(reading.source, database.name or name)
     parameters = database.parameters or {}
@@ -70,7 +70,7 @@ def to_database(reading: Reading, database: Database, name: str) -> Iterator[Rec
 
 
 def to_table(
-    reading: Reading, table: Table, name: TableName, *, renamed_from: TableName | None
+    reading: HmsReading, table: Table, name: TableName, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
     """Yield the records of a table or view, its columns, and its location. Parts that a broken table lacks are left
     out.
@@ -152,7 +152,7 @@ def usable_location(table: Table) -> str | None:
 
 
 def to_partition(
-    reading: Reading, table: Key, name: str, partition: Partition, *, renamed_from: TableName | None
+    reading: HmsReading, table: Key, name: str, partition: Partition, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
     """Yield the records of a partition and its location. ``name`` is the partition's name in the metastore."""
     key = partition_key(table, name)
@@ -204,7 +204,7 @@ def to_rename(source: Source, rename: TableRenamed) -> Iterator[Record]:
 
 
 def _columns(
-    reading: Reading, table: Key, columns: Sequence[FieldSchema], renamed_from: TableName | None
+    reading: HmsReading, table: Key, columns: Sequence[FieldSchema], renamed_from: TableName | None
 ) -> Iterator[Record]:
     before = table_key(reading.source, *renamed_from) if renamed_from else None
     as_of_ms = reading.as_of_ms
@@ -219,7 +219,7 @@ def _columns(
         yield Entity(column_key(table, column.name), as_of_ms, attributes, renamed_from=renamed)
 
 
-def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Record]:
+def _stored_at(reading: HmsReading, key: Key, location: str | None) -> Iterator[Record]:
     if not location:
         return
     # The credentials for a bucket are not part of its name.

@@ -14,22 +14,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from extractors.hms.client import (
-    Address,
-    Connection,
+    MetastoreAddress,
+    MetastoreConnection,
     MetastoreError,
     MetastoreRefused,
     connected,
     host_and_port,
 )
 from extractors.hms.continuity import EVENT_DIGEST, event_at, time_of, why_not_continued
-from extractors.hms.entities import Reading, to_rename
+from extractors.hms.entities import HmsReading, to_rename
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.plan import (
     COMPLETE_MS,
     EVENT_ID,
-    Filters,
+    HmsPlanning,
     LogBroken,
-    Planning,
+    TableFilters,
     at_event,
     plan_complete,
     plan_incremental,
@@ -44,7 +44,7 @@ from extractors.hms.reading import (
 )
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.hms.still_there import places_there
-from extractors.hms.touched import Touched
+from extractors.hms.touched import TouchedObjects
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.keys import wrong_default_fs
@@ -171,7 +171,7 @@ class HiveMetastore(Extractor):
             else:
                 because = ""
             planning = self._planning(positions.now_ms)
-            touched, event = Touched(), newest
+            touched, event = TouchedObjects(), newest
             if last is not None and current > last:
                 try:
                     touched, event = read_log(metastore, last, current, self.catalog)
@@ -192,7 +192,7 @@ class HiveMetastore(Extractor):
         with connected(self._address) as metastore:
             yield from self._read(metastore, split)
 
-    def _read(self, metastore: Connection, split: Split) -> Iterator[Record]:
+    def _read(self, metastore: MetastoreConnection, split: Split) -> Iterator[Record]:
         sizes = BatchSizes(self.batch_size, self.partition_batch_size)
         match split:
             case DatabaseSplit(as_of_ms=as_of_ms):
@@ -224,9 +224,9 @@ class HiveMetastore(Extractor):
             yield no_log or f"its notification log is at event {event_id}"
 
     @property
-    def _address(self) -> Address:
+    def _address(self) -> MetastoreAddress:
         cache = f"{self.estate.spool}/java" if self.estate.spool else ""
-        return Address(
+        return MetastoreAddress(
             self.uris,
             self.framed,
             self.connect_timeout_s,
@@ -240,14 +240,14 @@ class HiveMetastore(Extractor):
         )
 
     @property
-    def _filters(self) -> Filters:
-        return Filters(self.databases, self.exclude_databases, self.tables, self.exclude_tables)
+    def _filters(self) -> TableFilters:
+        return TableFilters(self.databases, self.exclude_databases, self.tables, self.exclude_tables)
 
-    def _planning(self, now_ms: int) -> Planning:
-        return Planning(self.source, self._filters, self.partitions, self.partition_batch_size, now_ms)
+    def _planning(self, now_ms: int) -> HmsPlanning:
+        return HmsPlanning(self.source, self._filters, self.partitions, self.partition_batch_size, now_ms)
 
-    def _reading(self, metastore: Connection, as_of_ms: int) -> Reading:
-        return Reading(self.source, self.estate, self.default_fs, as_of_ms, metastore.uri)
+    def _reading(self, metastore: MetastoreConnection, as_of_ms: int) -> HmsReading:
+        return HmsReading(self.source, self.estate, self.default_fs, as_of_ms, metastore.uri)
 
     def _overdue(self, positions: Positions) -> bool:
         last_ms: int = positions.values.get(COMPLETE_MS, 0)
@@ -255,7 +255,7 @@ class HiveMetastore(Extractor):
         return not 0 <= positions.now_ms - last_ms < self.complete_every_s * 1000
 
 
-def _current_event_id(metastore: Connection) -> tuple[int, str]:
+def _current_event_id(metastore: MetastoreConnection) -> tuple[int, str]:
     """Return (id of the newest event, ""), or (0, reason) if there is no log to follow."""
     try:
         current = metastore.current_event_id()

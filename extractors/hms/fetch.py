@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from extractors.hms.client import (
-    Connection,
+    MetastoreConnection,
     MetastoreError,
     MetastoreGarbled,
     MetastoreLost,
@@ -43,7 +43,7 @@ VANISHED = (
 
 
 def fetch(
-    metastore: Connection,
+    metastore: MetastoreConnection,
     ask: Callable[[Sequence[str]], Callable[[], Sequence[_T]]],
     name_of: Callable[[_T], str],
     names: Sequence[str],
@@ -52,16 +52,16 @@ def fetch(
 ) -> Iterator[tuple[str, _T] | Missed]:
     """Yield (name, object) for each of ``names``, or `Missed` for an object that ``ask`` cannot get.
 
-    ``ask`` sends a call for some names, and returns a function that waits for the result (`Connection.ask`). When an
-    object is yielded, the next call may already be sent. So the caller must make no other call on ``metastore`` until
-    the iterator ends.
+    ``ask`` sends a call for some names, and returns a function that waits for the result (`MetastoreConnection.ask`).
+    When an object is yielded, the next call may already be sent. So the caller must make no other call on ``metastore``
+    until the iterator ends.
 
     A call requests at most ``at_once`` objects. The first call requests half of that, and each success doubles the
     number. A call is halved, down to single objects, if it takes too long, cannot be decoded, breaks the connection
     twice or is refused; one object that the metastore cannot read spoils its whole batch (JDOObjectNotFoundException).
     ``weight`` returns the number of columns of an object. Raises `MetastoreTimedOut` if several single objects time
-    out one after another, because the metastore is then gone. Also raises the other errors of `Connection.ask` and
-    `Connection.open`.
+    out one after another, because the metastore is then gone. Also raises the other errors of `MetastoreConnection.ask` and
+    `MetastoreConnection.open`.
     """
     at, size, slow, again = 0, max(1, at_once // 2), 0, False
     asked = names[:size]
@@ -108,7 +108,7 @@ def fetch(
 
 
 def one_by_one(
-    metastore: Connection, names: Iterable[_N], call: Callable[[_N], _T]
+    metastore: MetastoreConnection, names: Iterable[_N], call: Callable[[_N], _T]
 ) -> Iterator[tuple[_N, _T | Missed]]:
     """Yield (name, result of ``call`` or `Missed`) for each name. Raises `MetastoreTimedOut` if the metastore is gone,
     as `fetch` does.
@@ -122,7 +122,9 @@ def one_by_one(
         yield name, found
 
 
-def _one(metastore: Connection, name: _N, call: Callable[[_N], _T], *, again: bool = False) -> _T | Missed:
+def _one(
+    metastore: MetastoreConnection, name: _N, call: Callable[[_N], _T], *, again: bool = False
+) -> _T | Missed:
     try:
         return call(name)
     except _ONE_FAILED as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from extractors.hms.client import Connection, MetastoreRefused
+from extractors.hms.client import MetastoreConnection, MetastoreRefused
 from extractors.hms.continuity import EVENT_DIGEST, digest_of
 from extractors.hms.events import TableName, TableRenamed, parse_event
 from extractors.hms.fetch import Missed, one_by_one
@@ -19,7 +19,7 @@ from extractors.hms.splits import (
     RenameSplit,
     TableSplit,
 )
-from extractors.hms.touched import Touched
+from extractors.hms.touched import TouchedObjects
 from navlin.model.batches import in_batches
 from navlin.model.keys import (
     EXECUTIONS,
@@ -54,7 +54,7 @@ class LogBroken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class TableFilters:
     """Filters for databases and tables: globs that ignore case. A glob for tables matches ``db.table`` if it contains
     a dot, otherwise the table's name in any database.
     """
@@ -86,25 +86,25 @@ def _table_matches(name: TableName, globs: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Planning:
+class HmsPlanning:
     """Source and settings of a plan, and the size of its splits."""
 
     source: Source
-    filters: Filters
+    filters: TableFilters
     partitions: bool
     partition_batch_size: int
     now_ms: int
 
 
 def read_log(
-    metastore: Connection, last: int, current: int, catalog: str
-) -> tuple[Touched, NotificationEvent | None]:
+    metastore: MetastoreConnection, last: int, current: int, catalog: str
+) -> tuple[TouchedObjects, NotificationEvent | None]:
     """Return the objects of the catalog touched after event ``last``, at least up to event ``current``, and the last
     event read (None if ``current`` is not after ``last``).
 
     Raises `LogBroken` if an id is missing or occurs twice, because ids are consecutive.
     """
-    touched, event = Touched(), None
+    touched, event = TouchedObjects(), None
     for event in _events(metastore, last, current):
         change = parse_event(event, catalog)
         if change is not None:
@@ -121,7 +121,7 @@ def at_event(event: NotificationEvent | None, event_id: int) -> tuple[Position, 
     return Position(EVENT_ID, event.eventId), Position(EVENT_DIGEST, digest_of(event))
 
 
-def _events(metastore: Connection, last: int, current: int) -> Iterator[NotificationEvent]:
+def _events(metastore: MetastoreConnection, last: int, current: int) -> Iterator[NotificationEvent]:
     while last < current:
         page = metastore.events(last, EVENTS_A_CALL)
         if not page:
@@ -133,7 +133,7 @@ def _events(metastore: Connection, last: int, current: int) -> Iterator[Notifica
             yield event
 
 
-def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Position, ...]) -> Plan:
+def plan_incremental(planning: HmsPlanning, touched: TouchedObjects, positions: tuple[Position, ...]) -> Plan:
     """Return a plan to read touched objects. Dropped objects are covered, but not read."""
     splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
     moves = tuple(_moves(planning, touched))
@@ -141,7 +141,11 @@ def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Posi
 
 
 def plan_complete(
-    planning: Planning, metastore: Connection, touched: Touched, at: tuple[Position, ...], note: str
+    planning: HmsPlanning,
+    metastore: MetastoreConnection,
+    touched: TouchedObjects,
+    at: tuple[Position, ...],
+    note: str,
 ) -> Plan:
     """Return a plan to list everything that the filters include. From ``touched``, only renames are used, because a
     listing does not show them. A database whose tables cannot be listed is not covered. If the metastore lists no
@@ -188,7 +192,7 @@ def plan_complete(
     return Plan(tuple(splits), positions, (covers,), note, moves=tuple(_moves(planning, touched)))
 
 
-def _touched_splits(planning: Planning, touched: Touched) -> Iterator[Split]:
+def _touched_splits(planning: HmsPlanning, touched: TouchedObjects) -> Iterator[Split]:
     as_of_ms, takes = planning.now_ms, planning.filters.take
     databases = sorted(filter(planning.filters.take_database, touched.databases))
     for names in in_batches(databases, DATABASES_A_SPLIT):
@@ -209,12 +213,12 @@ def _touched_splits(planning: Planning, touched: Touched) -> Iterator[Split]:
             yield PartitionSplit(name, partitions, as_of_ms, True)
 
 
-def _dropped(planning: Planning, touched: Touched) -> Iterator[Covered]:
+def _dropped(planning: HmsPlanning, touched: TouchedObjects) -> Iterator[Covered]:
     for key in _dropped_keys(planning, touched):
         yield Covered(key.tree_path, planning.now_ms, Depth.ALL, reported=True)
 
 
-def _dropped_keys(planning: Planning, touched: Touched) -> Iterator[Key]:
+def _dropped_keys(planning: HmsPlanning, touched: TouchedObjects) -> Iterator[Key]:
     source, filters = planning.source, planning.filters
     for database in sorted(filter(filters.take_database, touched.gone_databases)):
         yield database_key(source, database)
@@ -226,7 +230,7 @@ def _dropped_keys(planning: Planning, touched: Touched) -> Iterator[Key]:
             yield from (partition_key(key, one) for one, is_there in table.partitions.items() if not is_there)
 
 
-def _rename_splits(planning: Planning, touched: Touched) -> Iterator[RenameSplit]:
+def _rename_splits(planning: HmsPlanning, touched: TouchedObjects) -> Iterator[RenameSplit]:
     def concerns(rename: TableRenamed) -> bool:
         return planning.filters.take(rename.before) or planning.filters.take(rename.after)
 
@@ -235,12 +239,12 @@ def _rename_splits(planning: Planning, touched: Touched) -> Iterator[RenameSplit
         yield RenameSplit(renames)
 
 
-def _moves(planning: Planning, touched: Touched) -> Iterator[tuple[str, str]]:
+def _moves(planning: HmsPlanning, touched: TouchedObjects) -> Iterator[tuple[str, str]]:
     for rename in touched.renames:
         if planning.filters.take(rename.before) or planning.filters.take(rename.after):
             before, after = (table_key(planning.source, *name) for name in (rename.before, rename.after))
             yield before.tree_path, after.tree_path
 
 
-def _renamed(names: Sequence[TableName], touched: Touched) -> Renamed:
+def _renamed(names: Sequence[TableName], touched: TouchedObjects) -> Renamed:
     return tuple((name, touched.renamed_from[name]) for name in names if name in touched.renamed_from)

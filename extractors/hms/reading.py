@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from extractors.hms.client import Connection, MetastoreRefused
-from extractors.hms.entities import Reading, to_database, to_partition, to_table
+from extractors.hms.client import MetastoreConnection, MetastoreRefused
+from extractors.hms.entities import HmsReading, to_database, to_partition, to_table
 from extractors.hms.events import TableName
 from extractors.hms.fetch import VANISHED, Missed, columns_in, fetch, one_by_one
 from extractors.hms.idl import Partition, Table
@@ -26,7 +26,9 @@ class BatchSizes:
     partitions: int
 
 
-def read_databases(metastore: Connection, reading: Reading, split: DatabaseSplit) -> Iterator[Record]:
+def read_databases(
+    metastore: MetastoreConnection, reading: HmsReading, split: DatabaseSplit
+) -> Iterator[Record]:
     for name, found in one_by_one(metastore, split.databases, metastore.database):
         if isinstance(found, Missed):
             path = database_key(reading.source, name).tree_path
@@ -37,7 +39,7 @@ def read_databases(metastore: Connection, reading: Reading, split: DatabaseSplit
 
 
 def read_tables(
-    metastore: Connection, reading: Reading, split: TableSplit, sizes: BatchSizes
+    metastore: MetastoreConnection, reading: HmsReading, split: TableSplit, sizes: BatchSizes
 ) -> Iterator[Record]:
     renamed = dict(split.renamed)
     partitioned: list[TableName] = []
@@ -68,7 +70,7 @@ def read_tables(
 
 
 def read_partition_lists(
-    metastore: Connection, reading: Reading, split: PartitionListSplit, sizes: BatchSizes
+    metastore: MetastoreConnection, reading: HmsReading, split: PartitionListSplit, sizes: BatchSizes
 ) -> Iterator[Record]:
     renamed = dict(split.renamed)
     for table, names in one_by_one(metastore, split.tables, lambda each: metastore.partition_names(*each)):
@@ -92,7 +94,7 @@ def read_partition_lists(
 
 
 def read_partitions(
-    metastore: Connection, reading: Reading, split: PartitionSplit, sizes: BatchSizes
+    metastore: MetastoreConnection, reading: HmsReading, split: PartitionSplit, sizes: BatchSizes
 ) -> Iterator[Record]:
     key = table_key(reading.source, *split.table)
     before = dict(split.renamed).get(split.table)
@@ -123,7 +125,7 @@ def _partition_name(partition: Partition, by_values: dict[tuple[str, ...], str])
     return by_values.get(tuple(partition.values or ()), "")
 
 
-def _missed_table(reading: Reading, name: TableName, reason: str) -> Reject:
+def _missed_table(reading: HmsReading, name: TableName, reason: str) -> Reject:
     path = table_key(reading.source, *name).tree_path
     return Reject(f"{reading.place} {name}", reason, tree_path=path)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from extractors.hms.client import Connection, MetastoreRefused
+from extractors.hms.client import MetastoreConnection, MetastoreRefused
 from extractors.hms.idl import NoSuchObjectException, UnknownDBException
 from navlin.model.keys import PARTITIONS
 from navlin.model.tree import components
@@ -20,7 +20,7 @@ class _Table(NamedTuple):
     name: str
 
 
-def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Iterator[str]:
+def places_there(metastore: MetastoreConnection, paths: Sequence[str], batch: int) -> Iterator[str]:
     """Yield the tree paths among ``paths`` whose database, table or partition still exists. Columns are never yielded:
     if their table was listed, all of its columns were read, so a column missing there no longer exists.
     """

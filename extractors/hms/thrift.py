@@ -49,7 +49,7 @@ class Struct(TBase):  # type: ignore[misc]  # thrift ships no annotations
     thrift_spec: ClassVar[Spec] = ()
 
 
-class Refusal(Struct, TException):  # type: ignore[misc]  # thrift ships no annotations
+class DeclaredError(Struct, TException):  # type: ignore[misc]  # thrift ships no annotations
     """An error that a call declares. ``message`` is the service's reason for refusing the call."""
 
     message: str | None
@@ -78,15 +78,15 @@ def struct(cls: type[_S]) -> type[_S]:
     return made
 
 
-def refusal(name: str) -> type[Refusal]:
+def refusal(name: str) -> type[DeclaredError]:
     """Return an exception class for an error of the service, with a message as its only field."""
     spec = _spec({1: ("message", str)})
 
-    def __init__(self: Refusal, message: str | None = None) -> None:
+    def __init__(self: DeclaredError, message: str | None = None) -> None:
         TException.__init__(self, message)
         self.message = message
 
-    return type(name, (Refusal,), {"thrift_spec": spec, "__init__": __init__})
+    return type(name, (DeclaredError,), {"thrift_spec": spec, "__init__": __init__})
 
 
 class Call(Generic[_T]):
@@ -100,7 +100,7 @@ class Call(Generic[_T]):
         takes: tuple[Any, ...],
         returns: type[_T],
         *,
-        throws: tuple[type[Refusal], ...] = (),
+        throws: tuple[type[DeclaredError], ...] = (),
     ) -> None:
         self.name = name
         self._takes = _spec({i: (f"a{i}", hint) for i, hint in enumerate(takes, 1)})

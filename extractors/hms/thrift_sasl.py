@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from thrift.transport.TTransport import CReadableTransport, TTransportBase, TTransportException
 
-from navlin.kerberos.client import Conversation
-from navlin.kerberos.words import KerberosFailed
+from navlin.kerberos.client import SaslConversation
+from navlin.kerberos.messages import KerberosFailed
 
 START, OK, BAD, ERROR, COMPLETE = range(1, 6)
 MECHANISM: Final = b"GSSAPI"
@@ -29,10 +29,10 @@ class SaslRefused(KerberosFailed):
 class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  # thrift ships no annotations
     """A transport over a socket. ``begin`` starts the conversation after the socket is opened."""
 
-    def __init__(self, socket: Any, begin: Callable[[], Conversation]) -> None:
+    def __init__(self, socket: Any, begin: Callable[[], SaslConversation]) -> None:
         self._socket = socket
         self._begin = begin
-        self._conversation: Conversation | None = None
+        self._conversation: SaslConversation | None = None
         self._wraps = False
         self._received = BytesIO()
         self._written = BytesIO()
@@ -122,7 +122,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
         self._received = BytesIO(self._open_conversation.unwrap(frame) if self._wraps else frame)
 
     @property
-    def _open_conversation(self) -> Conversation:
+    def _open_conversation(self) -> SaslConversation:
         if self._conversation is None:
             raise TTransportException(TTransportException.NOT_OPEN, "the connection is closed")
         return self._conversation

@@ -31,7 +31,7 @@ class TouchedTable:
 
 
 @dataclass(slots=True)
-class Touched:
+class TouchedObjects:
     """Touched objects, collected by `add`.
 
     ``gone_databases`` and ``gone_tables`` were dropped or renamed in this round. Everything below them is gone, except

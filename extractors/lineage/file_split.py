@@ -30,7 +30,7 @@ class FileSplit(Split):
     ``head`` and ``mark`` are hashes of the file's first ``head_bytes`` bytes and of the bytes before ``offset``, if
     known. ``skipping`` is true if the offset is within a line that is too long, ``final`` if no further newline is
     expected. ``extra`` is the extractor's own state at ``offset``, as JSON values. ``planned_ms`` is the time of
-    planning (epoch ms). ``held`` is a path that opens the descriptor held for the file, in case the file has left its
+    planning (epoch ms). ``descriptor`` is a path that opens the descriptor kept for the file, in case the file has left its
     directory. ``ctime_ns`` is the time of the file's last change of any kind, by the kernel's clock, which nobody can
     set back. ``seen`` and ``seen_ns`` are the file's size and modification time at the previous plan.
     """
@@ -49,7 +49,7 @@ class FileSplit(Split):
     final: bool = False
     extra: Any = None
     planned_ms: int = 0
-    held: str = ""
+    descriptor: str = ""
     ctime_ns: int = 0
     seen: int = 0
     seen_ns: int = 0
@@ -88,7 +88,7 @@ class FileSplit(Split):
             inode=-1,
             end=max(self.seen, self.offset),
             mtime_ns=self.seen_ns,
-            held="",
+            descriptor="",
             ctime_ns=0,
         )
 

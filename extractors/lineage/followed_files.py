@@ -7,7 +7,7 @@ inode, because reading a line twice does no harm, but missing one does. Files ar
 regular files are read, and links that lead out of their directory are ignored (`extractors.lineage.regular_files`).
 
 A file that was renamed, moved or removed is still read to its end: under another name in the same directory, through
-the descriptor held for it (`extractors.lineage.held_files`), or from a ``.gz`` in that directory that begins as the
+the descriptor kept for it (`extractors.lineage.kept_open_files`), or from a ``.gz`` in that directory that begins as the
 file did. Bytes that were seen and can no longer be read are lost; `extractors.lineage.moved_files.FileWentAway` counts
 them.
 
@@ -99,8 +99,8 @@ class FollowedFile:
         if self._archive:
             max_bytes, max_lines = ARCHIVED_PARTS * max_bytes, ARCHIVED_PARTS * max_lines
         first, count = self.offset, 0
-        held: list[bytes] = []
-        held_bytes = 0
+        buffered: list[bytes] = []
+        buffered_bytes = 0
         hole_bytes = 0
         at = self.offset
         self.raw.seek(at)
@@ -110,7 +110,7 @@ class FollowedFile:
                 break  # truncated while being read: the next plan handles that
             start = 0
             while True:
-                begins = not held_bytes and not self._skipping
+                begins = not buffered_bytes and not self._skipping
                 if begins and chunk.startswith(b"\0", start) and (nuls := _NULS.match(chunk, start)):
                     hole_bytes += nuls.end() - start
                     start = nuls.end()
@@ -126,12 +126,12 @@ class FollowedFile:
                 begin, self.offset = self.offset, at + stop + 1
                 if self._skipping:
                     self._skipping = False
-                elif held_bytes + stop - start > self._max_line_bytes:
+                elif buffered_bytes + stop - start > self._max_line_bytes:
                     yield self._too_long(begin)
                 else:
-                    held.append(chunk[start:stop])
-                    yield Line(begin, b"".join(held))
-                held, held_bytes, start = [], 0, stop + 1
+                    buffered.append(chunk[start:stop])
+                    yield Line(begin, b"".join(buffered))
+                buffered, buffered_bytes, start = [], 0, stop + 1
                 count += 1
                 if count >= max_lines or self.offset - first >= max_bytes:
                     self._at_end = self.offset >= self.end
@@ -142,20 +142,20 @@ class FollowedFile:
                 hole_bytes += data - at
                 at = data
             if not self._skipping:
-                held.append(chunk[start:])
-                held_bytes += len(chunk) - start
-                if held_bytes > self._max_line_bytes:
+                buffered.append(chunk[start:])
+                buffered_bytes += len(chunk) - start
+                if buffered_bytes > self._max_line_bytes:
                     yield self._too_long(self.offset)
                     self._skipping = True
-                    held, held_bytes = [], 0
+                    buffered, buffered_bytes = [], 0
             if self._skipping:
                 self.offset = at
                 if at - first >= max_bytes:
                     self._at_end = at >= self.end
                     return
         self._at_end = True
-        if held_bytes and self._split.final:
-            yield Line(self.offset, b"".join(held), whole=False)
+        if buffered_bytes and self._split.final:
+            yield Line(self.offset, b"".join(buffered), whole=False)
         if self._archive and (self._damage or self._chunk(1)):
             reason = self._damage or f"more than {ARCHIVED_BYTES} bytes of it were still unread"
             yield Reject(self.path, f"the compressed file is not read further: {reason}", self.offset)

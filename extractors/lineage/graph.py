@@ -4,7 +4,7 @@
      "edges": [{"sources": [2], "targets": [0], "edgeType": "PROJECTION", "expression"}],
      "vertices": [{"id": 2, "vertexType": "COLUMN", "vertexId": "db.table.column"}]}
 
-A record without an essential part raises `NotARecord`. If an edge or vertex is broken, the rest of the statement is
+A record without an essential part raises `NotALineageRecord`. If an edge or vertex is broken, the rest of the statement is
 kept. All problems of a record are reported as one `Reject`, except invalid times, which are reported separately.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from extractors.lineage.statement_records import Edge, EdgeType, Missing, Vertex
+from extractors.lineage.statement_records import EdgeType, RecordEdge, StatementGap, Vertex
 from navlin.model.records import Reject
 from navlin.model.redaction import bounded, sample
 
@@ -30,21 +30,21 @@ _TABLE = re.compile(r"(?! )(?!.* [-/] )[^().,'\"+*=<>\n\r\t]+(?<! )\Z")
 _MAX_REASONS = 10
 
 
-class NotARecord(ValueError):
+class NotALineageRecord(ValueError):
     """The text is not a lineage record. The message is the reason."""
 
 
 def parse(text: bytes) -> dict[str, Any]:
-    """Return the record's object. Raises `NotARecord`."""
+    """Return the record's object. Raises `NotALineageRecord`."""
     try:
         record = orjson.loads(text)
     except orjson.JSONDecodeError as refused:
         try:
             record = _leniently(text.decode(errors="replace"))
         except (ValueError, RecursionError):
-            raise NotARecord(f"the line is not JSON: {refused}") from None
+            raise NotALineageRecord(f"the line is not JSON: {refused}") from None
     if not isinstance(record, dict):
-        raise NotARecord(f"the line is not a JSON object but a {type(record).__name__}")
+        raise NotALineageRecord(f"the line is not a JSON object but a {type(record).__name__}")
     return record
 
 
@@ -67,10 +67,10 @@ def sample_of(text: bytes) -> str:
 
 
 def query_text(record: Mapping[str, Any]) -> str:
-    """Return the statement. Raises `NotARecord` if there is none."""
+    """Return the statement. Raises `NotALineageRecord` if there is none."""
     text = record.get("queryText")
     if not isinstance(text, str) or not text:
-        raise NotARecord("the record has no queryText")
+        raise NotALineageRecord("the record has no queryText")
     return text
 
 
@@ -161,10 +161,10 @@ def edges_of(
     problems: list[str],
     *,
     labels: bool,
-) -> tuple[Edge, ...]:
+) -> tuple[RecordEdge, ...]:
     """Return the edges in ``elements``, except those of an unknown type and those without any known end.
 
-    With ``labels``, targets are labels, not columns. `Edge.missing` is PART if some ends are unknown, otherwise SOURCE
+    With ``labels``, targets are labels, not columns. `RecordEdge.missing` is PART if some ends are unknown, otherwise SOURCE
     if a source is not a column of a table. Edges of an unknown type or with unknown ends are appended to ``problems``,
     numbered by their index in ``elements``.
     """
@@ -185,8 +185,8 @@ def edges_of(
             targets = tuple(Vertex(vertex.name) for vertex in targets)
         # The record names a source that is not a column, but no claim can be made for it.
         nameless = not all(vertex.table for vertex in sources)
-        missing = Missing.PART if no_sources or no_targets else Missing.SOURCE if nameless else None
-        edges.append(Edge(kind, sources, targets, missing, text_of(element, "expression")))
+        missing = StatementGap.PART if no_sources or no_targets else StatementGap.SOURCE if nameless else None
+        edges.append(RecordEdge(kind, sources, targets, missing, text_of(element, "expression")))
     return tuple(edges)
 
 

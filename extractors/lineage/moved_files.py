@@ -1,4 +1,4 @@
-"""Open a growing file under its current name, through a held descriptor, or from a copy or a ``.gz``."""
+"""Open a growing file under its current name, through a kept descriptor, or from a copy or a ``.gz``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from extractors.lineage.file_split import FileSplit, goes_on_in
-from extractors.lineage.regular_files import NotFollowed, open_held, open_regular
+from extractors.lineage.regular_files import NotFollowed, open_descriptor, open_regular
 
 COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
 _ROTATED: Final = re.compile(r"(?:[.-]\d{1,9}){1,5}\Z")
@@ -43,7 +43,7 @@ def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
         raw = _open_if(split, path)
         if raw is not None:
             return raw, path
-    return _open_if(split, split.held) if split.held else None, split.path
+    return _open_if(split, split.descriptor) if split.descriptor else None, split.path
 
 
 def _beside(split: FileSplit) -> list[os.DirEntry[str]]:
@@ -57,7 +57,11 @@ def _beside(split: FileSplit) -> list[os.DirEntry[str]]:
 
 def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
     try:
-        raw = open_held(path) if path == split.held else open_regular(path, str(Path(split.path).parent))
+        raw = (
+            open_descriptor(path)
+            if path == split.descriptor
+            else open_regular(path, str(Path(split.path).parent))
+        )
     except (FileNotFoundError, NotFollowed):
         return None  # gone, or replaced by something else
     stat = os.fstat(raw.fileno())

@@ -32,7 +32,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubOperation:
     """A sub-operation, with the columns that it reads and writes."""
 
     key: Key
@@ -76,7 +76,7 @@ class Operation:
     ages: bool
     inputs: tuple[Flow, ...] = ()
     outputs: tuple[Flow, ...] = ()
-    parts: Iterable[Part] = ()
+    parts: Iterable[SubOperation] = ()
     locations: Iterable[tuple[Key, Key]] = ()
     volatile: Attributes = field(default_factory=dict)
     covers: bool = False

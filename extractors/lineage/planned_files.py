@@ -1,4 +1,4 @@
-"""Find the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to be held.
+"""Find the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to be kept open.
 
 A file that has left its directory is still planned if it has data that was seen and not read. So is a file whose
 current name no longer matches.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractors.lineage.file_split import COPIED, FileSplit, goes_on_in
-from extractors.lineage.held_files import HELD, HeldFiles
+from extractors.lineage.kept_open_files import KEPT_OPEN, KeptOpenFiles
 from extractors.lineage.listed_files import expand, list_files
 from extractors.lineage.regular_files import open_regular
 from navlin.model.plan import Plan, Positions
@@ -25,7 +25,7 @@ FORGET_MS: Final = 7 * 86_400_000
 GIVEN_UP_AFTER: Final = 32
 """Number of consecutive failures, spread over about a day, after which navlin closes a file that was moved away."""
 ROTATED_MS: Final = 60_000
-"""Time since the last write for which a moved file is still held, because its writer may still have it open."""
+"""Time since the last write for which a moved file is still kept open, because its writer may still have it open."""
 
 
 def plan_files(
@@ -34,7 +34,7 @@ def plan_files(
     positions: Positions,
     *,
     host: str,
-    held: HeldFiles = HELD,
+    kept_open: KeptOpenFiles = KEPT_OPEN,
 ) -> Plan:
     """Return a plan with a split for every file with new data. The plan also removes the positions of files that are
     long gone.
@@ -46,7 +46,7 @@ def plan_files(
     """
     saved = positions.values
     follower = (directories, patterns)
-    memory = held.memory(follower)
+    memory = kept_open.memory(follower)
     listed = list_files(
         *(directories, patterns, host),
         lambda: {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")},
@@ -73,10 +73,10 @@ def plan_files(
         if split is not None:
             splits[key] = split
     memory.planned, memory.positions = {*splits}, len(saved)
-    opens = held.hold(follower, listed.followed)
-    splits = {key: replace(split, held=opens.get(key, "")) for key, split in splits.items()}
+    opens = kept_open.keep_open(follower, listed.followed)
+    splits = {key: replace(split, descriptor=opens.get(key, "")) for key, split in splits.items()}
     seen = set(listed.followed)
-    for each in held.missing(follower, seen):
+    for each in kept_open.missing(follower, seen):
         known = saved.get(each.key)
         # The ctime changed when the file lost its name.
         as_known = known and {**known, "ctime_ns": each.stat.st_ctime_ns}
@@ -91,9 +91,9 @@ def plan_files(
         )
         if split is not None and not lost:
             # Without a descriptor, the read reports the loss.
-            splits[each.key] = replace(split, held="" if given_up else each.opens)
+            splits[each.key] = replace(split, descriptor="" if given_up else each.opens)
         elif lost or (not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS):
-            held.release(follower, each.key)
+            kept_open.release(follower, each.key)
             if known is not None and not sought:
                 # The file was read to its end, so a compressed copy holds nothing new.
                 changed[each.key] = Position(each.key, {**known, "sought": True})

@@ -38,12 +38,12 @@ def open_regular(path: str, directory: str) -> BinaryIO:
             raise NotFollowed(f"{path} is not a regular file")
         if not _within(Path(f"/proc/self/fd/{seen}").readlink(), directory):
             raise NotFollowed(f"{path} is a link that leads out of {directory}")
-        return open_held(f"/proc/self/fd/{seen}")
+        return open_descriptor(f"/proc/self/fd/{seen}")
     finally:
         os.close(seen)
 
 
-def open_held(path: str) -> BinaryIO:
+def open_descriptor(path: str) -> BinaryIO:
     """Open the file of a descriptor by its path in ``/proc``. The file was examined when it was first opened."""
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     return os.fdopen(opened, "rb", buffering=0)

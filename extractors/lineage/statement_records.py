@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from extractors.lineage.operations import Execution, Flow, Operation, Part
-from extractors.lineage.statements import Effect, Kind, reads_from
+from extractors.lineage.operations import Execution, Flow, Operation, SubOperation
+from extractors.lineage.statements import StatementEffect, StatementKind, reads_from
 from navlin.model.gaps import READS_UNNAMED, SEARCHED_CHARS
 from navlin.model.keys import (
     EntityType,
@@ -42,7 +42,7 @@ class EdgeType(StrEnum):
     PREDICATE = "PREDICATE"
 
 
-class Missing(StrEnum):
+class StatementGap(StrEnum):
     """Unknown parts of a statement, as reasons why its operation is incomplete."""
 
     READ = "its record does not name the tables that it reads"
@@ -75,7 +75,7 @@ class Vertex:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class RecordEdge:
     """A flow from sources to targets. ``missing`` is the reason why more ends, named in the record, are unknown.
     ``expression`` computes the targets, or is the condition. ``transformation`` is IDENTITY if values are passed on
     unchanged, otherwise TRANSFORMATION. ``expression`` and ``transformation`` are "" if the record does not have them.
@@ -84,13 +84,13 @@ class Edge:
     type: EdgeType
     sources: tuple[Vertex, ...]
     targets: tuple[Vertex, ...]
-    missing: Missing | None = None
+    missing: StatementGap | None = None
     expression: str = ""
     transformation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatementRecord:
     """Contents of one record: a statement that ran once. ``run`` distinguishes this run from all other runs in the
     source.
 
@@ -103,8 +103,8 @@ class Statement:
     text: str
     run: str
     as_of_ms: int
-    kind: Kind
-    edges: tuple[Edge, ...] = ()
+    kind: StatementKind
+    edges: tuple[RecordEdge, ...] = ()
     text_hash: str = ""
     location: tuple[str, str, str] | None = None
     jobs: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineTypes:
     """An engine's ``engineType``, and the internal types of its operations, sub-operations and executions."""
 
     type: str
@@ -157,12 +157,12 @@ class StatementRecords:
 
     source: Source
     estate: Estate
-    engine: Engine
+    engine: EngineTypes
     catalog: Catalog
     default_fs: str = ""
     yarn: str = ""
 
-    def of(self, statement: Statement) -> Iterator[Record]:
+    def of(self, statement: StatementRecord) -> Iterator[Record]:
         """Yield all records of a statement. If the record is complete, the statement covers its operation, so that it
         corrects an older read.
         """
@@ -172,7 +172,7 @@ class StatementRecords:
         for reject in statement.rejects:
             yield replace(reject, tree_path=operation.key.tree_path)
 
-    def _operation(self, statement: Statement) -> Operation:
+    def _operation(self, statement: StatementRecord) -> Operation:
         tables = _Tables(statement.edges)
         inputs = {name: self.catalog.table(vertex) for name, vertex in tables.inputs.items()}
         outputs = {name: self.catalog.table(vertex) for name, vertex in tables.outputs.items()}
@@ -219,7 +219,7 @@ class StatementRecords:
             nested=True,
         )
 
-    def _parts(self, operation: Key, edges: Iterable[Edge]) -> Iterator[Part]:
+    def _parts(self, operation: Key, edges: Iterable[RecordEdge]) -> Iterator[SubOperation]:
         seen: set[str] = set()
         for edge in edges:
             sources = sorted({vertex.name for vertex in edge.sources})
@@ -232,7 +232,7 @@ class StatementRecords:
             seen.add(part)
             outputs = [bounded(name) for name in targets]
             name = bounded(", ".join(outputs), NAME_BYTES) or str(edge.type)
-            yield Part(
+            yield SubOperation(
                 sub_operation_key(operation, part, name=name),
                 {
                     "internalType": self.engine.sub_operation,
@@ -257,26 +257,26 @@ class StatementRecords:
                 keys[key.identity] = key
         return keys.values()
 
-    def _locations(self, statement: Statement) -> Iterator[tuple[Key, Key]]:
+    def _locations(self, statement: StatementRecord) -> Iterator[tuple[Key, Key]]:
         if statement.location is not None:
             database, table, uri = statement.location
             path = location_key(self.estate, uri, self.default_fs)
             yield self.catalog.table(Vertex("", database, table)), path
 
 
-def _missing(statement: Statement, inputs: Collection[str], outputs: Collection[str]) -> list[str]:
+def _missing(statement: StatementRecord, inputs: Collection[str], outputs: Collection[str]) -> list[str]:
     """Return the reasons why a statement's operation is incomplete; empty if nothing is missing."""
     effect = statement.kind.effect
     reasons: list[str] = sorted({edge.missing for edge in statement.edges if edge.missing})
-    if statement.rejects and Missing.PART not in reasons:
-        reasons.append(Missing.PART)
+    if statement.rejects and StatementGap.PART not in reasons:
+        reasons.append(StatementGap.PART)
     # If the written table is missing, tables that are read may be missing as well.
     if effect.writes and not outputs:
-        reasons.append(Missing.FILES if effect is Effect.WRITES_FILES else Missing.WRITTEN)
+        reasons.append(StatementGap.FILES if effect is StatementEffect.WRITES_FILES else StatementGap.WRITTEN)
     if not inputs and effect.reads and reads_from(statement.text):
         # The tables can be looked for in the text, unless more than their names is missing.
         searched = not reasons and len(statement.text) <= SEARCHED_CHARS
-        reasons.append(READS_UNNAMED if searched else Missing.READ)
+        reasons.append(READS_UNNAMED if searched else StatementGap.READ)
     return list(map(str, reasons))
 
 
@@ -288,7 +288,7 @@ class _Tables:
     control flow.
     """
 
-    def __init__(self, edges: Iterable[Edge]) -> None:
+    def __init__(self, edges: Iterable[RecordEdge]) -> None:
         self.inputs: dict[str, Vertex] = {}
         self.outputs: dict[str, Vertex] = {}
         self.types: dict[str, RelationType] = {}

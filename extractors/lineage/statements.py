@@ -21,7 +21,7 @@ LOOKED_AT_CHARS: Final = 64_000
 """Length of the beginning of a statement that is enough to determine its kind, after comments and WITH."""
 
 
-class Effect(Enum):
+class StatementEffect(Enum):
     """A statement's effect on data, which also determines the meaning of the targets in its record."""
 
     READS = auto()
@@ -42,25 +42,25 @@ class Effect(Enum):
     @property
     def labels(self) -> bool:
         """Whether the targets in the record are labels, not columns."""
-        return self in (Effect.READS, Effect.WRITES_FILES, Effect.SHOWS)
+        return self in (StatementEffect.READS, StatementEffect.WRITES_FILES, StatementEffect.SHOWS)
 
     @property
     def reads(self) -> bool:
-        return self not in (Effect.CHANGES_NOTHING, Effect.SHOWS)
+        return self not in (StatementEffect.CHANGES_NOTHING, StatementEffect.SHOWS)
 
     @property
     def writes(self) -> bool:
-        return self in (Effect.WRITES, Effect.WRITES_FILES, Effect.WRITES_BOTH)
+        return self in (StatementEffect.WRITES, StatementEffect.WRITES_FILES, StatementEffect.WRITES_BOTH)
 
 
-class Kind(NamedTuple):
+class StatementKind(NamedTuple):
     """The kind of a statement; ``name`` is its operationType."""
 
     name: str
-    effect: Effect
+    effect: StatementEffect
 
 
-_UNKNOWN: Final = Kind("", Effect.WRITES)
+_UNKNOWN: Final = StatementKind("", StatementEffect.WRITES)
 _N: Final = r"\S+"
 _PARTITION: Final = r"(?: partition \(\S*\))?"
 _QUERY: Final = r"\(?(?:select|with|values|from)\b"
@@ -81,50 +81,58 @@ _OF_A_TABLE: Final = (
 )
 
 _KINDS: Final = tuple(
-    (re.compile(pattern), Kind(name, effect))
+    (re.compile(pattern), StatementKind(name, effect))
     for pattern, name, effect in (
-        (r"(?:select|values|map|reduce)\b", "SELECT", Effect.READS),
-        (r"\((?:select|values|with|from)\b", "SELECT", Effect.READS),
-        (r"insert overwrite (?:local )?directory\b", "INSERT_OVERWRITE", Effect.WRITES_FILES),
-        (r"insert overwrite\b", "INSERT_OVERWRITE", Effect.WRITES),
-        (r"insert\b", "INSERT", Effect.WRITES),
-        (r"upsert\b", "UPSERT", Effect.WRITES),
-        (r"update\b", "UPDATE", Effect.WRITES),
-        (r"delete\b", "DELETE", Effect.WRITES),
-        (r"merge\b", "MERGE", Effect.WRITES),
-        (r"load data\b", "LOAD", Effect.WRITES),
-        (r"import\b", "IMPORT", Effect.WRITES),
-        (r"export\b", "EXPORT", Effect.WRITES_FILES),
-        (r"repl load\b", "REPLLOAD", Effect.WRITES),
-        (r"repl dump\b", "REPLDUMP", Effect.WRITES_FILES),
-        (r"repl status\b", "", Effect.CHANGES_NOTHING),
-        (r"execute\b", "EXECUTE", Effect.WRITES),
-        (r"explain\b", "EXPLAIN", Effect.SHOWS),
-        (r"(?:show|describe|desc)\b", "", Effect.SHOWS),
+        (r"(?:select|values|map|reduce)\b", "SELECT", StatementEffect.READS),
+        (r"\((?:select|values|with|from)\b", "SELECT", StatementEffect.READS),
+        (r"insert overwrite (?:local )?directory\b", "INSERT_OVERWRITE", StatementEffect.WRITES_FILES),
+        (r"insert overwrite\b", "INSERT_OVERWRITE", StatementEffect.WRITES),
+        (r"insert\b", "INSERT", StatementEffect.WRITES),
+        (r"upsert\b", "UPSERT", StatementEffect.WRITES),
+        (r"update\b", "UPDATE", StatementEffect.WRITES),
+        (r"delete\b", "DELETE", StatementEffect.WRITES),
+        (r"merge\b", "MERGE", StatementEffect.WRITES),
+        (r"load data\b", "LOAD", StatementEffect.WRITES),
+        (r"import\b", "IMPORT", StatementEffect.WRITES),
+        (r"export\b", "EXPORT", StatementEffect.WRITES_FILES),
+        (r"repl load\b", "REPLLOAD", StatementEffect.WRITES),
+        (r"repl dump\b", "REPLDUMP", StatementEffect.WRITES_FILES),
+        (r"repl status\b", "", StatementEffect.CHANGES_NOTHING),
+        (r"execute\b", "EXECUTE", StatementEffect.WRITES),
+        (r"explain\b", "EXPLAIN", StatementEffect.SHOWS),
+        (r"(?:show|describe|desc)\b", "", StatementEffect.SHOWS),
         # A temporary table ends with its session.
-        (rf"create temporary {_MADE}table\b.* as {_QUERY}", "CREATETABLE_AS_SELECT", Effect.READS),
+        (rf"create temporary {_MADE}table\b.* as {_QUERY}", "CREATETABLE_AS_SELECT", StatementEffect.READS),
         (
             rf"(?:create(?: or replace)?|replace) {_MADE}table\b.* as {_QUERY}",
             "CREATETABLE_AS_SELECT",
-            Effect.WRITES,
+            StatementEffect.WRITES,
         ),
-        (rf"(?:create(?: or replace)?|replace) {_MADE}table\b", "CREATETABLE", Effect.CHANGES_NOTHING),
-        (r"create (?:or replace )?(?:materialized )?view\b", "CREATEVIEW", Effect.WRITES),
-        (rf"create (?:{_CREATED})\b", "", Effect.CHANGES_NOTHING),
-        (rf"alter view {_N} (?:\(\S*\) )?(?:as )?{_QUERY}", "ALTERVIEW_AS", Effect.WRITES),
-        (rf"alter view {_N} (?:as )?rename\b", "ALTERVIEW_RENAME", Effect.CHANGES_NOTHING),
-        (rf"alter view {_N} (?:as )?(?:set|unset|add|drop)\b", "", Effect.CHANGES_NOTHING),
-        (rf"alter materialized view {_N} rebuild\b", "ALTER_MATERIALIZED_VIEW_REBUILD", Effect.WRITES),
-        (rf"alter materialized view {_N} (?:enable|disable)\b", "", Effect.CHANGES_NOTHING),
-        (rf"alter table {_N}{_PARTITION} exchange\b", "ALTERTABLE_EXCHANGEPARTITION", Effect.WRITES),
-        (rf"alter table {_N} rename to\b", "ALTERTABLE_RENAME", Effect.CHANGES_NOTHING),
-        (rf"alter table {_N}{_PARTITION} (?:{_OF_A_TABLE})\b", "", Effect.CHANGES_NOTHING),
-        (rf"alter index {_N} on {_N}{_PARTITION} rebuild\b", "ALTERINDEX_REBUILD", Effect.WRITES),
-        (rf"alter index {_N} on {_N}{_PARTITION} set\b", "", Effect.CHANGES_NOTHING),
-        (rf"alter (?:{_CREATED})\b", "", Effect.CHANGES_NOTHING),
-        (r"replace (?:active )?resource plan\b", "", Effect.CHANGES_NOTHING),
-        (r"truncate\b", "TRUNCATETABLE", Effect.CHANGES_NOTHING),
-        (rf"(?:{'|'.join(_NO_TABLES.split())})(?: |$)", "", Effect.CHANGES_NOTHING),
+        (
+            rf"(?:create(?: or replace)?|replace) {_MADE}table\b",
+            "CREATETABLE",
+            StatementEffect.CHANGES_NOTHING,
+        ),
+        (r"create (?:or replace )?(?:materialized )?view\b", "CREATEVIEW", StatementEffect.WRITES),
+        (rf"create (?:{_CREATED})\b", "", StatementEffect.CHANGES_NOTHING),
+        (rf"alter view {_N} (?:\(\S*\) )?(?:as )?{_QUERY}", "ALTERVIEW_AS", StatementEffect.WRITES),
+        (rf"alter view {_N} (?:as )?rename\b", "ALTERVIEW_RENAME", StatementEffect.CHANGES_NOTHING),
+        (rf"alter view {_N} (?:as )?(?:set|unset|add|drop)\b", "", StatementEffect.CHANGES_NOTHING),
+        (
+            rf"alter materialized view {_N} rebuild\b",
+            "ALTER_MATERIALIZED_VIEW_REBUILD",
+            StatementEffect.WRITES,
+        ),
+        (rf"alter materialized view {_N} (?:enable|disable)\b", "", StatementEffect.CHANGES_NOTHING),
+        (rf"alter table {_N}{_PARTITION} exchange\b", "ALTERTABLE_EXCHANGEPARTITION", StatementEffect.WRITES),
+        (rf"alter table {_N} rename to\b", "ALTERTABLE_RENAME", StatementEffect.CHANGES_NOTHING),
+        (rf"alter table {_N}{_PARTITION} (?:{_OF_A_TABLE})\b", "", StatementEffect.CHANGES_NOTHING),
+        (rf"alter index {_N} on {_N}{_PARTITION} rebuild\b", "ALTERINDEX_REBUILD", StatementEffect.WRITES),
+        (rf"alter index {_N} on {_N}{_PARTITION} set\b", "", StatementEffect.CHANGES_NOTHING),
+        (rf"alter (?:{_CREATED})\b", "", StatementEffect.CHANGES_NOTHING),
+        (r"replace (?:active )?resource plan\b", "", StatementEffect.CHANGES_NOTHING),
+        (r"truncate\b", "TRUNCATETABLE", StatementEffect.CHANGES_NOTHING),
+        (rf"(?:{'|'.join(_NO_TABLES.split())})(?: |$)", "", StatementEffect.CHANGES_NOTHING),
     )
 )
 _EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
@@ -174,7 +182,7 @@ _VIEW: Final = re.compile(
 )
 
 
-def kind_of(text: str) -> Kind:
+def kind_of(text: str) -> StatementKind:
     """Return the kind of a statement. An unknown kind has no name and counts as writing."""
     words = _words(text[:LOOKED_AT_CHARS])
     first = next(words, "")
@@ -190,9 +198,9 @@ def kind_of(text: str) -> Kind:
     return _kind_of_head(head)
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> StatementKind:
     """Return the kind that has this name in a record. A kind with an unknown name counts as writing."""
-    return Kind(name, _EFFECTS.get(name, Effect.WRITES))
+    return StatementKind(name, _EFFECTS.get(name, StatementEffect.WRITES))
 
 
 def created_table(text: str) -> tuple[str, str] | None:
@@ -298,24 +306,24 @@ def in_order(text: str, names: Collection[str]) -> list[str]:
     return found if len(found) == len({*found}) == len(names) else []
 
 
-def _kind_of_head(head: str) -> Kind:
+def _kind_of_head(head: str) -> StatementKind:
     return next((kind for pattern, kind in _KINDS if pattern.match(head)), _UNKNOWN)
 
 
-def _kind_behind_from(head: str) -> Kind:
+def _kind_behind_from(head: str) -> StatementKind:
     """Return the kind of ``FROM a … INSERT …``, with any number of inserts, and of ``FROM a SELECT …``."""
     starts = [found.start(1) for found in _BEHIND_FROM.finditer(head)]
     kinds = [_kind_of_head(head[at:]) for at in starts if head.startswith("insert", at)]
     if not kinds:
-        return Kind("SELECT", Effect.READS) if starts else _UNKNOWN
+        return StatementKind("SELECT", StatementEffect.READS) if starts else _UNKNOWN
     if len({kind.effect for kind in kinds}) > 1:
-        return Kind(kinds[0].name, Effect.WRITES_BOTH)
+        return StatementKind(kinds[0].name, StatementEffect.WRITES_BOTH)
     return kinds[0]
 
 
 def _words(text: str) -> Iterator[str]:
     """Yield the words of a text's head. A dotted name is one word."""
-    held = ""
+    so_far = ""
     depth = 0
     inner = ""
     for token in _TOKEN.finditer(text):
@@ -331,20 +339,20 @@ def _words(text: str) -> Iterator[str]:
             depth -= 1
             if depth or inner.startswith("["):  # Impala's hints
                 continue
-            yield from (each for each in (held, f"{inner})") if each)
-            held = ""
+            yield from (each for each in (so_far, f"{inner})") if each)
+            so_far = ""
         elif depth:
             inner = inner + word.lower() if len(inner) == 1 else inner
         elif word == ";":
             break
-        elif word == "." or held.endswith("."):
-            held += word.lower()
+        elif word == "." or so_far.endswith("."):
+            so_far += word.lower()
         else:
-            if held:
-                yield held
-            held = word.lower()
+            if so_far:
+                yield so_far
+            so_far = word.lower()
     if depth and inner.startswith("("):
         inner += ")"
-        yield from (each for each in (held, inner) if each)
-    elif held:
-        yield held
+        yield from (each for each in (so_far, inner) if each)
+    elif so_far:
+        yield so_far

@@ -42,7 +42,7 @@ _OF_ACTION: Final = re.compile(r"([\w.-]{1,200}-W)@(.+)@\d+\Z", re.ASCII | re.DO
 _APPLICATION: Final = re.compile(r"/(application_\d{1,19}_\d{1,19})(?:/|\Z)", re.ASCII)
 
 
-class Kind(StrEnum):
+class JobKind(StrEnum):
     """The three kinds of jobs. The value is the parameter that selects a kind."""
 
     WORKFLOW = "wf"
@@ -171,7 +171,7 @@ class CoordinatorAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class JobSchedule:
     """A coordinator or a bundle: a job that starts other jobs. ``frequency`` may be a number or a cron expression."""
 
     id: str
@@ -193,7 +193,7 @@ class Schedule:
         return self.status in ENDED
 
 
-def to_listed(payload: Mapping[str, Any], kind: Kind) -> Listed | None:
+def to_listed(payload: Mapping[str, Any], kind: JobKind) -> Listed | None:
     """Return a job in a list; None if it has no id of this kind."""
     identity = job_id(payload.get(kind.id_field), kind)
     if identity is None:
@@ -222,7 +222,7 @@ def to_listed(payload: Mapping[str, Any], kind: Kind) -> Listed | None:
 
 def to_workflow(payload: Mapping[str, Any]) -> Workflow | None:
     """Return the workflow in the answer of ``show=info``; None if it has no id."""
-    identity = job_id(payload.get("id"), Kind.WORKFLOW)
+    identity = job_id(payload.get("id"), JobKind.WORKFLOW)
     if identity is None:
         return None
     listed = payload.get("actions")
@@ -287,19 +287,19 @@ def to_coordinator_action(payload: Mapping[str, Any]) -> CoordinatorAction | Non
     )
 
 
-def to_schedule(payload: Mapping[str, Any], kind: Kind) -> Schedule | None:
+def to_schedule(payload: Mapping[str, Any], kind: JobKind) -> JobSchedule | None:
     """Return the coordinator or bundle in the answer of ``show=info``; None if it has no id."""
     identity = job_id(payload.get(kind.id_field), kind)
     if identity is None:
         return None
-    prefix = "coordJob" if kind is Kind.COORDINATOR else "bundleJob"
-    return Schedule(
+    prefix = "coordJob" if kind is JobKind.COORDINATOR else "bundleJob"
+    return JobSchedule(
         identity,
         bounded(_text(payload.get(f"{prefix}Name")), MAX_NAME_BYTES),
         bounded(_text(payload.get(f"{prefix}Path")), MAX_NAME_BYTES),
         _word(payload, "status").upper(),
         _word(payload, "user"),
-        job_id(payload.get("bundleId"), Kind.BUNDLE) or "",
+        job_id(payload.get("bundleId"), JobKind.BUNDLE) or "",
         _word(payload, "frequency"),
         _word(payload, "timeUnit"),
         _word(payload, "timeZone"),
@@ -316,7 +316,7 @@ def coordinator_of(action: str) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found else None
 
 
-def job_id(value: Any, kind: Kind) -> str | None:
+def job_id(value: Any, kind: JobKind) -> str | None:
     """Return the id of a job of this kind; None for anything else. An id becomes part of a URL."""
     text = _text(value)
     found = _ID.match(text)
@@ -326,7 +326,7 @@ def job_id(value: Any, kind: Kind) -> str | None:
 def parent_id(value: Any) -> str:
     """Return the id of a parent: of a workflow, or of a coordinator's action; "" for anything else."""
     text = _text(value)
-    return text if _COORDINATOR_ACTION.match(text) or job_id(text, Kind.WORKFLOW) else ""
+    return text if _COORDINATOR_ACTION.match(text) or job_id(text, JobKind.WORKFLOW) else ""
 
 
 def time_ms(value: Any) -> int:

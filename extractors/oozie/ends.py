@@ -40,7 +40,7 @@ _WITH_VALUE: Final = frozenset(
 _TWO_VALUES: Final = frozenset({"-diff", "-rdiff"})
 
 
-class Missing(StrEnum):
+class OozieGap(StrEnum):
     """Reasons why the lineage of an operation is incomplete."""
 
     RELATIVE = "an action names a relative path, and its configuration does not say below which directory"
@@ -76,7 +76,7 @@ class Found:
     """The steps of data of an action or of a coordinator's run, and what is missing."""
 
     steps: tuple[Ends, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[OozieGap, ...] = ()
 
 
 def ends_of(action: Action) -> Found:
@@ -106,16 +106,16 @@ def ends_of_coordinator(definition: CoordinatorDefinition, conf: str) -> Found:
     for event in definition.unnamed:
         sides[event.output] += places.prefix(event.template, values)
     if definition.mixed:
-        places.missing.add(Missing.MIXED)
+        places.missing.add(OozieGap.MIXED)
     inputs, outputs = ({place.uri: place for place in side} for side in sides)
     step = Ends(tuple(inputs.values()), tuple(outputs.values()))
     return Found((step,) if inputs or outputs else (), tuple(sorted(places.missing)))
 
 
-def missing_by_definition(definition: CoordinatorDefinition) -> tuple[Missing, ...]:
+def missing_by_definition(definition: CoordinatorDefinition) -> tuple[OozieGap, ...]:
     """Return the reasons why no run of a coordinator can show all of its inputs and outputs."""
     unknown = any(not each.template for each in definition.unnamed)
-    return (*((Missing.MIXED,) if definition.mixed else ()), *((Missing.UNRESOLVED,) if unknown else ()))
+    return (*((OozieGap.MIXED,) if definition.mixed else ()), *((OozieGap.UNRESOLVED,) if unknown else ()))
 
 
 def table_at(uri: str) -> tuple[str, str, str] | None:
@@ -132,7 +132,7 @@ class _Places:
     def __init__(self, default_fs: str) -> None:
         self._default_fs = default_fs
         self._left = MAX_ENDS
-        self.missing: set[Missing] = set()
+        self.missing: set[OozieGap] = set()
 
     def of(self, text: str, *, literal: bool = False, default_fs: str = "") -> list[Place]:
         """Return the place that a text names, in a list; an empty list if there is none."""
@@ -140,17 +140,17 @@ class _Places:
         if not uri or len(uri) > MAX_LOCATION_CHARS or "${" in uri or not is_location(uri):
             return []
         if not re.match(r"/|[A-Za-z][\w+.-]*:/", uri):
-            self.missing.add(Missing.RELATIVE)
+            self.missing.add(OozieGap.RELATIVE)
             return []
         uri, inferred = (uri, False) if literal else _without_glob(uri)
         path = split_location(uri)[2]
         if is_staging(path):
             return []
         if inferred and path == "/":
-            self.missing.add(Missing.EVERYWHERE)
+            self.missing.add(OozieGap.EVERYWHERE)
             return []
         if not self._left:
-            self.missing.add(Missing.TOO_MANY)
+            self.missing.add(OozieGap.TOO_MANY)
             return []
         self._left -= 1
         return [Place(uri, default_fs or self._default_fs, inferred)]
@@ -161,7 +161,7 @@ class _Places:
     def resolved(self, value: str) -> Iterator[Place]:
         """Yield the places in a list that Oozie resolved, as in the value of ``${coord:dataIn('X')}``."""
         if not value or "${" in value:
-            self.missing.add(Missing.UNRESOLVED)
+            self.missing.add(OozieGap.UNRESOLVED)
             return
         for text in _BETWEEN.split(value):
             yield from self.of(text, literal=True)
@@ -184,7 +184,7 @@ class _Places:
             text = text[: text.rfind("/") + 1]
         places = self.of(text, literal=True) if template and split_location(text)[2] != "/" else []
         if not places:
-            self.missing.add(Missing.UNRESOLVED)
+            self.missing.add(OozieGap.UNRESOLVED)
         yield from (Place(each.uri, each.default_fs, inferred=True) for each in places)
 
 
@@ -209,7 +209,7 @@ def _dist_cp(places: _Places, root: Element) -> Iterator[Ends]:
     arguments = [words(each) for each in root.iter("arg")]
     paths, listed = _operands(arguments)
     if listed or len(paths) < 2:
-        places.missing.add(Missing.LISTED)
+        places.missing.add(OozieGap.LISTED)
     *sources, target = paths or [""]
     yield Ends(tuple(places.of_each(sources)), tuple(places.of(target, literal=True)))
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from extractors.oozie.answers import Kind
-from extractors.oozie.plan import Before, Planning
-from extractors.oozie.reading import Reading
+from extractors.oozie.answers import JobKind
+from extractors.oozie.plan import Planning, SavedOozieState
+from extractors.oozie.reading import SplitReader
 from extractors.oozie.records import JobRecords
-from extractors.oozie.server import Oozie as Server
-from extractors.oozie.wanted import BeyondSplit, JobsSplit
+from extractors.oozie.server import OozieServer as Server
+from extractors.oozie.wanted import JobsSplit, LeftOutSplit
 from extractors.rest import RestAddress, asking, wrong_url
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
@@ -90,15 +90,15 @@ class Oozie(Extractor):
     def plan(self, positions: Positions) -> Plan:
         """Return the plan of a run. If nothing has changed and nothing runs, this costs four requests."""
         with self._asking() as oozie:
-            return Planning(self.overlap_s * 1_000, self.page_size).plan(oozie, Before.of(positions))
+            return Planning(self.overlap_s * 1_000, self.page_size).plan(oozie, SavedOozieState.of(positions))
 
     def read(self, split: Split) -> Iterator[Record]:
         match split:
             case JobsSplit():
                 records = JobRecords(self.source, self.estate, self.yarn, self.default_fs)
                 with self._asking() as oozie:
-                    yield from Reading(oozie, records, split).read()
-            case BeyondSplit(place=place, counts=counts):
+                    yield from SplitReader(oozie, records, split).read()
+            case LeftOutSplit(place=place, counts=counts):
                 for sentence, count in counts:
                     yield Reject(place, sentence, count=count)
             case _:
@@ -107,7 +107,7 @@ class Oozie(Extractor):
     def check(self) -> Iterator[str]:
         """Yield lines for ``navlin check``: the server that answers, its version, and whether it shows jobs."""
         with self._asking() as oozie:
-            page = next(oozie.pages(Kind.WORKFLOW, "", 1), ())
+            page = next(oozie.pages(JobKind.WORKFLOW, "", 1), ())
             shown = "shows workflows" if page else "shows no workflow"
             yield f"{oozie.url} answers: Oozie {oozie.version()}, {shown}"
 

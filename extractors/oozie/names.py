@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from extractors.oozie.answers import Kind
+from extractors.oozie.answers import JobKind
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
@@ -27,13 +27,13 @@ PARTS: Final = "parts"
 """The branch below an application for its actions. A definition covers this branch."""
 _FILES: Final = ("/workflow.xml", "/coordinator.xml", "/bundle.xml")
 _OPERATION_TYPES: Final = {
-    Kind.WORKFLOW: "WORKFLOW",
-    Kind.COORDINATOR: "COORDINATOR",
-    Kind.BUNDLE: "BUNDLE",
+    JobKind.WORKFLOW: "WORKFLOW",
+    JobKind.COORDINATOR: "COORDINATOR",
+    JobKind.BUNDLE: "BUNDLE",
 }
 
 
-def operation_type(kind: Kind) -> str:
+def operation_type(kind: JobKind) -> str:
     """Return Navigator's ``operationType`` of an application."""
     return _OPERATION_TYPES[kind]
 
@@ -46,10 +46,10 @@ def path_of(location: str) -> str:
     return path
 
 
-def application_key_of(source: Source, kind: Kind, location: str, name: str) -> Key:
+def application_key_of(source: Source, kind: JobKind, location: str, name: str) -> Key:
     """Return the key of an application at a location (a URI or a path)."""
     path = path_of(location)
-    by_name = (name,) if kind is Kind.WORKFLOW or not path else ()
+    by_name = (name,) if kind is JobKind.WORKFLOW or not path else ()
     text = SEPARATOR.join((operation_type(kind), path, *by_name))
     return operation_key(source, text, (), name=name or path)
 

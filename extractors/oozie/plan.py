@@ -18,9 +18,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from extractors.oozie.answers import Kind, Listed, coordinator_of
-from extractors.oozie.server import BY_CHANGE, RUNNING, Oozie
-from extractors.oozie.wanted import REMEMBERED, UNREAD, BeyondSplit, JobsSplit, Remembered, Unread, Wanted
+from extractors.oozie.answers import JobKind, Listed, coordinator_of
+from extractors.oozie.server import BY_CHANGE, RUNNING, OozieServer
+from extractors.oozie.wanted import (
+    REMEMBERED,
+    UNREAD,
+    JobsSplit,
+    JobToRead,
+    LeftOutSplit,
+    Remembered,
+    UnreadJob,
+)
 from extractors.rest import BadRequest
 from navlin.model.batches import in_batches
 from navlin.model.plan import Plan, Positions, SourceTime
@@ -44,7 +52,7 @@ listed.
 MAX_UNREAD: Final = 2_000
 """Maximum number of jobs that are requested again after an attempt to read them failed."""
 RETRIED_A_RUN: Final = 20
-A_SPLIT: Final = {Kind.WORKFLOW: 100, Kind.COORDINATOR: 10, Kind.BUNDLE: 100}
+A_SPLIT: Final = {JobKind.WORKFLOW: 100, JobKind.COORDINATOR: 10, JobKind.BUNDLE: 100}
 """Kind → number of jobs in one split."""
 
 NOT_REMEMBERED: Final = (
@@ -55,7 +63,7 @@ CUT: Final = "a list has more jobs than navlin reads at once"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class SavedOozieState:
     """The saved positions."""
 
     changed_ms: int = 0
@@ -63,10 +71,10 @@ class Before:
     recent: Mapping[str, str] = field(default_factory=dict)
     open: Mapping[str, str] = field(default_factory=dict)
     remembered: Mapping[str, Remembered] = field(default_factory=dict)
-    unread: Mapping[str, Unread] = field(default_factory=dict)
+    unread: Mapping[str, UnreadJob] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, positions: Positions) -> Before:
+    def of(cls, positions: Positions) -> SavedOozieState:
         values = positions.values
         remembered = {
             key.removeprefix(REMEMBERED): Remembered.of(value)
@@ -74,7 +82,7 @@ class Before:
             if key.startswith(REMEMBERED)
         }
         unread = {
-            identity: Unread.of(identity, value)
+            identity: UnreadJob.of(identity, value)
             for key, value in values.items()
             if key.startswith(UNREAD) and (identity := key.removeprefix(UNREAD))
         }
@@ -93,26 +101,26 @@ class Planning:
     overlap_ms: int
     page: int
 
-    def plan(self, oozie: Oozie, before: Before) -> Plan:
+    def plan(self, oozie: OozieServer, before: SavedOozieState) -> Plan:
         """Return the plan of a run. If nothing has changed and nothing runs, this costs four requests."""
         workflows = _Workflows(oozie, before, self)
         workflows.list_all()
         schedules = [
             (kind, list(self._schedules(oozie, kind, before, workflows)))
-            for kind in (Kind.COORDINATOR, Kind.BUNDLE)
+            for kind in (JobKind.COORDINATOR, JobKind.BUNDLE)
         ]
         now_ms = oozie.now_ms or workflows.changed_ms
         retries = _Retries(before.unread, now_ms)
         splits: list[Split] = [
             JobsSplit(kind, some, now_ms, self.page)
-            for kind, jobs in ((Kind.WORKFLOW, workflows.wanted()), *schedules)
+            for kind, jobs in ((JobKind.WORKFLOW, workflows.wanted()), *schedules)
             for some in in_batches(retries.among(kind, jobs), A_SPLIT[kind])
         ]
         kept, beyond = workflows.kept_open()
         counts = [(NOT_REMEMBERED.format(n, user or "nobody"), n) for user, n in sorted(beyond.items())]
         counts += [(CUT, oozie.cut)] if oozie.cut else []
         if counts:
-            splits.append(BeyondSplit(oozie.url, tuple(counts)))
+            splits.append(LeftOutSplit(oozie.url, tuple(counts)))
         positions = (
             Position(CHANGED, workflows.changed_ms),
             Position(CREATED, workflows.created_ms),
@@ -123,10 +131,12 @@ class Planning:
         clock = SourceTime(oozie.now_ms, f"Oozie {oozie.url}") if oozie.now_ms else None
         return Plan(tuple(splits), positions, covers=(), note=note, source_time=clock)
 
-    def _schedules(self, oozie: Oozie, kind: Kind, before: Before, workflows: _Workflows) -> Iterator[Wanted]:
+    def _schedules(
+        self, oozie: OozieServer, kind: JobKind, before: SavedOozieState, workflows: _Workflows
+    ) -> Iterator[JobToRead]:
         """Yield the coordinators, or bundles, that are new, have changed, or have actions that may have changed."""
         known = {each: value for each, value in before.remembered.items() if kind_of(each) is kind}
-        touched = workflows.actions if kind is Kind.COORDINATOR else {}
+        touched = workflows.actions if kind is JobKind.COORDINATOR else {}
         room = MAX_REMEMBERED - len(before.remembered)
         sought = touched.keys() | {each for each, value in known.items() if value.open}
         # Purged jobs are forgotten when the whole list is read, which is before there is no more room.
@@ -144,7 +154,7 @@ class Planning:
         for identity in sorted(sought):
             old = known.get(identity, Remembered(""))
             room -= identity not in known
-            yield Wanted(
+            yield JobToRead(
                 identity,
                 fingerprints.get(identity, old.fingerprint),
                 old.done,
@@ -156,7 +166,7 @@ class Planning:
 class _Workflows:
     """Lists workflows, and tells those to read from those already read."""
 
-    def __init__(self, oozie: Oozie, before: Before, planning: Planning) -> None:
+    def __init__(self, oozie: OozieServer, before: SavedOozieState, planning: Planning) -> None:
         self._oozie, self._before, self._planning = oozie, before, planning
         self._listed: dict[str, Listed] = {}
         self.sorts = True
@@ -183,11 +193,11 @@ class _Workflows:
         self.changed_ms = self._newest(self.changed_ms, _changed_ms)
         self.created_ms = self._newest(self.created_ms, _created_ms)
 
-    def wanted(self) -> list[Wanted]:
+    def wanted(self) -> list[JobToRead]:
         """Return the workflows to read. Those of one application are neighbours, because they share a definition."""
         listed = sorted(self._to_read(), key=lambda each: (each.name, each.created_ms, each.id))
         unlisted = sorted(self._before.open.keys() - self._listed.keys())
-        return [Wanted(each) for each in (*(each.id for each in listed), *unlisted)]
+        return [JobToRead(each) for each in (*(each.id for each in listed), *unlisted)]
 
     def recent(self) -> dict[str, str]:
         """Return the ended workflows that will be listed again, as id → fingerprint. If there are too many, return the
@@ -218,7 +228,7 @@ class _Workflows:
         are sorted as was asked for.
         """
         since_ms = newest_ms - self._planning.overlap_ms
-        for page in self._oozie.pages(Kind.WORKFLOW, chosen, self._planning.page):
+        for page in self._oozie.pages(JobKind.WORKFLOW, chosen, self._planning.page):
             times = [at_ms for each in page if time is not None and (at_ms := time(each))]
             if chosen == BY_CHANGE and times != sorted(times, reverse=True):
                 return False
@@ -245,7 +255,7 @@ class _Workflows:
 class _Retries:
     """Adds jobs that could not be read, once they are due, and leaves out those that are not."""
 
-    def __init__(self, unread: Mapping[str, Unread], now_ms: int) -> None:
+    def __init__(self, unread: Mapping[str, UnreadJob], now_ms: int) -> None:
         self._unread = unread
         due = sorted(
             (each for each in unread.values() if each.due_ms <= now_ms), key=lambda each: each.asked_ms
@@ -253,7 +263,7 @@ class _Retries:
         self._due = {each.id: each for each in due[:RETRIED_A_RUN]}
         self._room = MAX_UNREAD - len(unread)
 
-    def among(self, kind: Kind, jobs: Sequence[Wanted]) -> Iterator[Wanted]:
+    def among(self, kind: JobKind, jobs: Sequence[JobToRead]) -> Iterator[JobToRead]:
         """Yield the jobs of a kind to read now."""
         for each in jobs:
             if each.id in self._due:
@@ -264,12 +274,12 @@ class _Retries:
         listed = {each.id for each in jobs}
         for identity, unread in self._due.items():
             if identity not in listed and kind_of(identity) is kind:
-                yield Wanted(identity, tries=unread.tries)
+                yield JobToRead(identity, tries=unread.tries)
 
 
-def kind_of(identity: str) -> Kind:
+def kind_of(identity: str) -> JobKind:
     """Return the kind of a job, by the last letter of its id."""
-    return next(kind for kind in Kind if identity.endswith(kind.letter))
+    return next(kind for kind in JobKind if identity.endswith(kind.letter))
 
 
 def _is_new(listed: Listed, known: Mapping[str, Remembered]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from extractors.oozie.answers import CoordinatorAction, Kind, Schedule, Workflow, coordinator_of
+from extractors.oozie.answers import CoordinatorAction, JobKind, JobSchedule, Workflow, coordinator_of
 from extractors.oozie.definitions import (
     CoordinatorDefinition,
     Definition,
@@ -18,11 +18,11 @@ from extractors.oozie.definitions import (
     to_coordinator_definition,
     to_workflow_definition,
 )
-from extractors.oozie.ends import Found, Missing, ends_of, ends_of_coordinator
+from extractors.oozie.ends import Found, OozieGap, ends_of, ends_of_coordinator
 from extractors.oozie.names import run_key
 from extractors.oozie.records import Above, JobRecords
-from extractors.oozie.server import Oozie
-from extractors.oozie.wanted import JobsSplit, Remembered, Unread, Wanted
+from extractors.oozie.server import OozieServer
+from extractors.oozie.wanted import JobsSplit, JobToRead, Remembered, UnreadJob
 from extractors.oozie.xml_texts import parsed, properties
 from extractors.rest import RestError, RestUnavailable
 from navlin.model.keys import Key
@@ -38,15 +38,15 @@ _D = TypeVar("_D", bound=Definition)
 
 
 @dataclass(slots=True)
-class Reading:
+class SplitReader:
     """Reads one split. What several jobs of the split share is asked for once."""
 
-    oozie: Oozie
+    oozie: OozieServer
     records: JobRecords
     split: JobsSplit
     _parents: dict[str, Workflow | None] = field(default_factory=dict)
     _coordinators: dict[str, CoordinatorDefinition | None] = field(default_factory=dict)
-    _bundles: dict[str, Schedule | None] = field(default_factory=dict)
+    _bundles: dict[str, JobSchedule | None] = field(default_factory=dict)
     _newest: dict[str, tuple[Workflow, Sequence[Found]]] = field(default_factory=dict)
     """Identity of a workflow's application → its newest run in this split, with what its actions read and wrote."""
     _writing: set[str] = field(default_factory=set)
@@ -58,9 +58,9 @@ class Reading:
         split is read again later.
         """
         readers = {
-            Kind.WORKFLOW: self._workflow,
-            Kind.COORDINATOR: self._coordinator,
-            Kind.BUNDLE: self._bundle,
+            JobKind.WORKFLOW: self._workflow,
+            JobKind.COORDINATOR: self._coordinator,
+            JobKind.BUNDLE: self._bundle,
         }
         slow = 0
         for wanted in self.split.wanted:
@@ -80,13 +80,13 @@ class Reading:
                 slow = 0
                 yield from found
                 if wanted.tries:
-                    yield Position(Unread.key(wanted.id), None)
+                    yield Position(UnreadJob.key(wanted.id), None)
         yield from self._applications()
         yield from self._rejects
 
     # -- Workflows -----------------------------------------------------------------------------------------------------
 
-    def _workflow(self, wanted: Wanted) -> Sequence[Record]:
+    def _workflow(self, wanted: JobToRead) -> Sequence[Record]:
         workflow = self.oozie.workflow(wanted.id)
         if workflow is None:
             return ()
@@ -109,7 +109,7 @@ class Reading:
         for application, (newest, steps) in self._newest.items():
             definition = self._definition(newest.id, to_workflow_definition)
             missing = {reason for each in steps for reason in each.missing}
-            missing |= {Missing.MANY_ACTIONS} if newest.actions_cut else set()
+            missing |= {OozieGap.MANY_ACTIONS} if newest.actions_cut else set()
             writes = application in self._writing
             yield from self.records.application(newest, definition, sorted(missing), writes=writes)
 
@@ -150,7 +150,7 @@ class Reading:
 
     # -- Coordinators and bundles --------------------------------------------------------------------------------------
 
-    def _coordinator(self, wanted: Wanted) -> Sequence[Record]:
+    def _coordinator(self, wanted: JobToRead) -> Sequence[Record]:
         schedule = self.oozie.coordinator(wanted.id)
         if schedule is None:
             return (Position(Remembered.key(wanted.id), None),)
@@ -160,7 +160,7 @@ class Reading:
         still_open = any(not each.ended for each in actions)
         return (*found, *self._remembered(wanted, Remembered(wanted.fingerprint, done, still_open)))
 
-    def _actions(self, wanted: Wanted) -> tuple[Sequence[CoordinatorAction], int]:
+    def _actions(self, wanted: JobToRead) -> tuple[Sequence[CoordinatorAction], int]:
         """Return the actions of a coordinator that may have changed since it was read, and the number up to which all
         have ended now.
         """
@@ -185,7 +185,7 @@ class Reading:
     ) -> CoordinatorAction | None:
         return found.get(number) or self.oozie.coordinator_action(f"{coordinator}@{number}")
 
-    def _bundle(self, wanted: Wanted) -> Sequence[Record]:
+    def _bundle(self, wanted: JobToRead) -> Sequence[Record]:
         schedule = self.oozie.bundle(wanted.id)
         if schedule is None:
             return (Position(Remembered.key(wanted.id), None),)
@@ -193,7 +193,7 @@ class Reading:
         found = self.records.bundle(schedule, definition)
         return (*found, *self._remembered(wanted, Remembered(wanted.fingerprint)))
 
-    def _bundle_of(self, schedule: Schedule) -> Key | None:
+    def _bundle_of(self, schedule: JobSchedule) -> Key | None:
         """Return the application of the bundle to which a coordinator belongs; None if it belongs to none."""
         if not schedule.bundle:
             return None
@@ -206,7 +206,7 @@ class Reading:
         path = properties(parsed(schedule.conf)).get(_BUNDLE_PATH, "")
         return self.records.bundle_key(path, "") if path else None
 
-    def _remembered(self, wanted: Wanted, remembered: Remembered) -> Iterator[Position]:
+    def _remembered(self, wanted: JobToRead, remembered: Remembered) -> Iterator[Position]:
         if wanted.is_remembered:
             yield remembered.position(wanted.id)
 
@@ -228,13 +228,13 @@ class Reading:
             self._rejects.append(Reject(place, reason, sample=identity))
         return definition
 
-    def _failed(self, wanted: Wanted, error: str) -> Iterator[Record]:
+    def _failed(self, wanted: JobToRead, error: str) -> Iterator[Record]:
         """Yield a reject for a job that could not be read. The job is asked for again until it was tried enough."""
         again = wanted.tries + 1 < MAX_TRIES and wanted.may_wait
         more = "; it will be requested again" if again else ""
         place = self.oozie.place(wanted.id)
         yield Reject(place, f"a job could not be read: {error}{more}", sample=wanted.id)
         if again:
-            yield Unread(wanted.id, wanted.tries + 1, self.split.now_ms).position()
+            yield UnreadJob(wanted.id, wanted.tries + 1, self.split.now_ms).position()
         elif wanted.tries:
-            yield Position(Unread.key(wanted.id), None)
+            yield Position(UnreadJob.key(wanted.id), None)

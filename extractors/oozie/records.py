@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from extractors.oozie.answers import Action, CoordinatorAction, Kind, Schedule, Workflow
+from extractors.oozie.answers import Action, CoordinatorAction, JobKind, JobSchedule, Workflow
 from extractors.oozie.definitions import CoordinatorDefinition, Definition, WorkflowDefinition
-from extractors.oozie.ends import Found, Missing, Place, missing_by_definition, table_at
+from extractors.oozie.ends import Found, OozieGap, Place, missing_by_definition, table_at
 from extractors.oozie.names import PARTS, application_key_of, operation_type, part_key, run_key
 from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, application_key, location_key, table_key
@@ -59,7 +59,7 @@ class JobRecords:
         self,
         newest: Workflow,
         definition: WorkflowDefinition | None,
-        missing: Sequence[Missing],
+        missing: Sequence[OozieGap],
         *,
         writes: bool,
     ) -> Iterator[Record]:
@@ -67,7 +67,7 @@ class JobRecords:
         ``missing`` are the reasons why its lineage is incomplete, ``writes`` is whether it is known to write anything.
         """
         key = self.workflow_key(newest)
-        attributes = {**self._of_application(Kind.WORKFLOW, newest.path, definition), **_reasons(missing)}
+        attributes = {**self._of_application(JobKind.WORKFLOW, newest.path, definition), **_reasons(missing)}
         yield Entity(key, newest.created_ms, attributes, ages=not writes)
         shown = {each.name: each.type for each in newest.actions if not each.is_control}
         for name, kind in (definition.actions if definition else shown).items():
@@ -94,14 +94,14 @@ class JobRecords:
             yield from self._flows(part_key(application, action.name), key, as_of_ms, found, {})
 
     def workflow_key(self, workflow: Workflow) -> Key:
-        return application_key_of(self.source, Kind.WORKFLOW, workflow.path, workflow.name)
+        return application_key_of(self.source, JobKind.WORKFLOW, workflow.path, workflow.name)
 
     def workflow_run_key(self, workflow: Workflow) -> Key:
         return run_key(self.source, workflow.id, workflow.run, self.workflow_key(workflow))
 
     def _of_run(self, workflow: Workflow) -> dict[str, Any]:
         return {
-            "operationType": operation_type(Kind.WORKFLOW),
+            "operationType": operation_type(JobKind.WORKFLOW),
             "operation": workflow.name,
             "principal": workflow.user,
             "status": workflow.status,
@@ -133,7 +133,7 @@ class JobRecords:
 
     def coordinator(
         self,
-        schedule: Schedule,
+        schedule: JobSchedule,
         definition: CoordinatorDefinition | None,
         actions: Sequence[CoordinatorAction],
         bundle: Key | None,
@@ -143,7 +143,7 @@ class JobRecords:
         """
         key = self.coordinator_key(schedule.path, schedule.name, definition)
         attributes = {
-            **self._of_application(Kind.COORDINATOR, schedule.path, definition),
+            **self._of_application(JobKind.COORDINATOR, schedule.path, definition),
             **self._of_schedule(schedule),
             "bundleId": schedule.bundle,
             **_reasons(missing_by_definition(definition) if definition else ()),
@@ -166,18 +166,18 @@ class JobRecords:
 
     def coordinator_key(self, location: str, name: str, definition: Definition | None) -> Key:
         shown = definition.name if definition and definition.name else name
-        return application_key_of(self.source, Kind.COORDINATOR, location, shown)
+        return application_key_of(self.source, JobKind.COORDINATOR, location, shown)
 
-    def bundle(self, schedule: Schedule, definition: Definition | None) -> Iterator[Record]:
+    def bundle(self, schedule: JobSchedule, definition: Definition | None) -> Iterator[Record]:
         """Yield a bundle as an operation, and its job as an execution."""
         key = self.bundle_key(schedule.path, schedule.name)
         attributes = {
-            **self._of_application(Kind.BUNDLE, schedule.path, definition),
+            **self._of_application(JobKind.BUNDLE, schedule.path, definition),
             "status": schedule.status,
         }
         yield Entity(key, schedule.created_ms, attributes)
         about = {
-            "operationType": operation_type(Kind.BUNDLE),
+            "operationType": operation_type(JobKind.BUNDLE),
             "operation": key.name,
             "principal": schedule.user,
             "status": schedule.status,
@@ -188,9 +188,9 @@ class JobRecords:
         yield Entity(run, schedule.created_ms, about, ages=schedule.ended)
 
     def bundle_key(self, location: str, name: str) -> Key:
-        return application_key_of(self.source, Kind.BUNDLE, location, name)
+        return application_key_of(self.source, JobKind.BUNDLE, location, name)
 
-    def _of_schedule(self, schedule: Schedule) -> dict[str, Any]:
+    def _of_schedule(self, schedule: JobSchedule) -> dict[str, Any]:
         return {
             "status": schedule.status,
             "frequency": schedule.frequency,
@@ -198,9 +198,9 @@ class JobRecords:
             "timeZone": schedule.time_zone,
         }
 
-    def _of_coordinator_action(self, action: CoordinatorAction, schedule: Schedule, key: Key) -> Entity:
+    def _of_coordinator_action(self, action: CoordinatorAction, schedule: JobSchedule, key: Key) -> Entity:
         about = {
-            "operationType": operation_type(Kind.COORDINATOR),
+            "operationType": operation_type(JobKind.COORDINATOR),
             "operation": key.name,
             "principal": schedule.user,
             "status": action.status,
@@ -214,7 +214,7 @@ class JobRecords:
 
     # -- Parts of all --------------------------------------------------------------------------------------------------
 
-    def _of_application(self, kind: Kind, location: str, definition: Definition | None) -> dict[str, Any]:
+    def _of_application(self, kind: JobKind, location: str, definition: Definition | None) -> dict[str, Any]:
         return {
             "operationType": operation_type(kind),
             "applicationPath": location,
@@ -272,5 +272,5 @@ def _minute(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(at_ms // 1_000, UTC):%Y-%m-%dT%H:%MZ}"
 
 
-def _reasons(missing: Sequence[Missing]) -> dict[str, Any]:
+def _reasons(missing: Sequence[OozieGap]) -> dict[str, Any]:
     return {"incomplete": True, "incompleteReasons": list(map(str, missing))} if missing else {}

@@ -13,9 +13,9 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from extractors.oozie.answers import (
     CoordinatorAction,
-    Kind,
+    JobKind,
+    JobSchedule,
     Listed,
-    Schedule,
     Workflow,
     to_coordinator_action,
     to_listed,
@@ -46,7 +46,7 @@ _T = TypeVar("_T", bound=_Identified)
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[_T]):
+class ListPart(Generic[_T]):
     """A part of a list: its entries, their number including those without an id, and the length of the whole list; 0
     if unknown.
     """
@@ -60,7 +60,7 @@ class Odd(RestError):
     """An answer about a job that is not about that job."""
 
 
-class Oozie:
+class OozieServer:
     """Oozie at an address. ``odd`` counts entries of lists without an id, and ``cut`` the lists that were too long."""
 
     def __init__(self, service: RestService) -> None:
@@ -81,51 +81,51 @@ class Oozie:
         """Return the URL of a job."""
         return f"{self.url}{JOB}/{identity}"
 
-    def pages(self, kind: Kind, chosen: str, page: int) -> Iterator[Sequence[Listed]]:
+    def pages(self, kind: JobKind, chosen: str, page: int) -> Iterator[Sequence[Listed]]:
         """Yield the jobs of a kind, a page at a time, each job once. ``chosen`` is a filter; "" for all jobs, newest
         first. Raises a `RestError`.
         """
         asked: dict[str, str | int] = {"jobtype": kind.value, **({"filter": chosen} if chosen else {}), **GMT}
 
-        def ask(offset: int) -> Page[Listed]:
+        def ask(offset: int) -> ListPart[Listed]:
             parameters = {**asked, "offset": offset, "len": page}
             answer = self._service.get(JOBS, kind.listed_as, parameters)
             payloads = self._service.entries_of(answer, JOBS, (kind.listed_as,))
             entries = [each for payload in payloads if (each := to_listed(payload, kind)) is not None]
             self.odd += len(payloads) - len(entries)
-            return Page(entries, len(payloads), _whole(answer.get("total")))
+            return ListPart(entries, len(payloads), _whole(answer.get("total")))
 
         yield from self._overlapping(ask, page)
 
     def workflow(self, identity: str) -> Workflow | None:
         """Return a workflow; None if Oozie does not have it any more. Raises a `RestError`."""
-        answer = self._job(identity, Kind.WORKFLOW.id_field)
+        answer = self._job(identity, JobKind.WORKFLOW.id_field)
         return None if answer is None else self._about(identity, to_workflow(answer))
 
-    def bundle(self, identity: str) -> Schedule | None:
+    def bundle(self, identity: str) -> JobSchedule | None:
         """Return a bundle; None if Oozie does not have it any more. Raises a `RestError`."""
-        answer = self._job(identity, Kind.BUNDLE.id_field)
-        return None if answer is None else self._about(identity, to_schedule(answer, Kind.BUNDLE))
+        answer = self._job(identity, JobKind.BUNDLE.id_field)
+        return None if answer is None else self._about(identity, to_schedule(answer, JobKind.BUNDLE))
 
-    def coordinator(self, identity: str) -> Schedule | None:
+    def coordinator(self, identity: str) -> JobSchedule | None:
         """Return a coordinator; None if Oozie does not have it any more. Raises a `RestError`."""
-        answer = self._job(identity, Kind.COORDINATOR.id_field, {"len": 1})
-        return None if answer is None else self._about(identity, to_schedule(answer, Kind.COORDINATOR))
+        answer = self._job(identity, JobKind.COORDINATOR.id_field, {"len": 1})
+        return None if answer is None else self._about(identity, to_schedule(answer, JobKind.COORDINATOR))
 
     def actions(self, coordinator: str, page: int) -> Iterator[Sequence[CoordinatorAction]]:
         """Yield a coordinator's actions, a page at a time, from the highest number down; older servers may list them
         the other way. Raises a `RestError`.
         """
 
-        def ask(offset: int) -> Page[CoordinatorAction]:
+        def ask(offset: int) -> ListPart[CoordinatorAction]:
             # Without a length, Oozie shows no actions.
             parameters: dict[str, str | int] = {"offset": offset, "len": page, "order": "desc"}
-            answer = self._job(coordinator, Kind.COORDINATOR.id_field, parameters)
+            answer = self._job(coordinator, JobKind.COORDINATOR.id_field, parameters)
             listed = (answer or {}).get("actions")
             payloads = listed if isinstance(listed, list) else []
             found = (to_coordinator_action(each) for each in payloads if isinstance(each, Mapping))
             entries = [each for each in found if each is not None and each.id.startswith(f"{coordinator}@")]
-            return Page(entries, len(payloads), _whole((answer or {}).get("total")))
+            return ListPart(entries, len(payloads), _whole((answer or {}).get("total")))
 
         yield from self._overlapping(ask, page)
 
@@ -151,14 +151,14 @@ class Oozie:
     def answers(self) -> bool:
         """Whether the server answers at all."""
         try:
-            self._service.get(JOBS, Kind.WORKFLOW.listed_as, {"jobtype": Kind.WORKFLOW.value, "len": 1})
+            self._service.get(JOBS, JobKind.WORKFLOW.listed_as, {"jobtype": JobKind.WORKFLOW.value, "len": 1})
         except RestUnavailable:
             return False
         except RestError:
             pass
         return True
 
-    def _overlapping(self, ask: Callable[[int], Page[_T]], page: int) -> Iterator[Sequence[_T]]:
+    def _overlapping(self, ask: Callable[[int], ListPart[_T]], page: int) -> Iterator[Sequence[_T]]:
         seen: set[str] = set()
         offset, without_new = 1, 0
         while without_new < 2:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from extractors.oozie.answers import Kind
+from extractors.oozie.answers import JobKind
 from navlin.model.records import Position, Split
 
 REMEMBERED, UNREAD = "job ", "unread "
@@ -18,7 +18,7 @@ FIRST_RETRY_MS: Final = 600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class JobToRead:
     """A job to read. ``tries`` is the number of attempts that failed, ``may_wait`` whether it may be tried again later.
 
     Of a coordinator, all actions up to number ``done`` have ended and were read; ``numbers`` are those among them that
@@ -38,8 +38,8 @@ class Wanted:
 class JobsSplit(Split):
     """Some jobs of one kind, as of ``now_ms`` by Oozie's clock. ``page`` is the number of actions in one answer."""
 
-    kind: Kind
-    wanted: tuple[Wanted, ...]
+    kind: JobKind
+    wanted: tuple[JobToRead, ...]
     now_ms: int
     page: int
 
@@ -50,7 +50,7 @@ class JobsSplit(Split):
 
 
 @dataclass(frozen=True, slots=True)
-class BeyondSplit(Split):
+class LeftOutSplit(Split):
     """Something that a plan had to leave out: ``counts`` are (sentence, number) pairs. ``place`` is Oozie's URL."""
 
     place: str
@@ -86,7 +86,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadJob:
     """A job that could not be read: the number of attempts so far, and the time of the last one (epoch ms)."""
 
     id: str
@@ -105,7 +105,7 @@ class Unread:
         return f"{UNREAD}{identity}"
 
     @classmethod
-    def of(cls, identity: str, value: Sequence[Any]) -> Unread:
+    def of(cls, identity: str, value: Sequence[Any]) -> UnreadJob:
         """Return it as restored from the value of its `position`."""
         tries, asked_ms = value
         return cls(identity, tries, asked_ms)

@@ -19,7 +19,7 @@ _SHORTEST_SECRET: Final = 3
 """Number of characters below which a masked value would also mask unrelated parts of a definition."""
 
 
-class _Bounded(TreeBuilder):
+class _BoundedTree(TreeBuilder):
     """Builds a tree without namespaces. Raises ValueError for a tree that is too large, or has a document type."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ def parsed(text: str) -> Element | None:
     """Return the root of a text, with names without namespaces; None if the text is not XML, or exceeds a limit."""
     if not text or len(text) > MAX_CHARACTERS:
         return None
-    parser = XMLParser(target=_Bounded())
+    parser = XMLParser(target=_BoundedTree())
     try:
         parser.feed(text)
         root: Element = parser.close()

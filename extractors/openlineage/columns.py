@@ -16,7 +16,7 @@ MAX_INPUTS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnSource:
     """A column that is a source of another column: a source of data or, with ``control``, only of control flow.
     ``kind`` is IDENTITY, TRANSFORMATION or AGGREGATION for data; JOIN, FILTER and so on for control; "" if it is not
     given.
@@ -36,7 +36,7 @@ class Column:
         return self.namespace, self.name, self.field
 
 
-Columns = dict[str, list[Column]]
+Columns = dict[str, list[ColumnSource]]
 MORE: Final = "there are more columns than navlin follows"
 UNREAD: Final = "the sources of columns could not be read"
 
@@ -49,7 +49,7 @@ class Told:
     """
 
     columns: Columns = field(default_factory=dict)
-    rows: list[Column] = field(default_factory=list)
+    rows: list[ColumnSource] = field(default_factory=list)
     sources: list[list[str]] = field(default_factory=list)
     problems: set[str] = field(default_factory=set)
 
@@ -92,7 +92,7 @@ def _of_field(told: Mapping[str, Any]) -> str:
     return INDIRECT if text(told.get("transformationType")).upper() == INDIRECT else DIRECT
 
 
-def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
+def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[ColumnSource]:
     given = list(objects(value))
     if value is not None and (not isinstance(value, list) or len(given) < len(value)):
         problems.add(UNREAD)
@@ -107,14 +107,16 @@ def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
             continue
         told = list(objects(each.get("transformations")))
         if not told:
-            yield Column(namespace, name, column, unsaid == INDIRECT)
+            yield ColumnSource(namespace, name, column, unsaid == INDIRECT)
         for control in (False, True):
             how = [one for one in told if (text(one.get("type")).upper() == INDIRECT) is control]
             if how:
                 yield _column(namespace, name, column, how, control=control)
 
 
-def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
+def _column(
+    namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool
+) -> ColumnSource:
     """Merge all descriptions of a source column in one of its roles, data or control."""
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
@@ -122,4 +124,4 @@ def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]]
     if masks_literals():  # here, because the columns of an open run are saved
         description = without_literals(description)
     masking = any(one.get("masking") is True for one in how)
-    return Column(namespace, name, column, control, kind, description, masking)
+    return ColumnSource(namespace, name, column, control, kind, description, masking)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from extractors.lineage.operations import Flow, Part
-from extractors.openlineage.columns import Column
-from extractors.openlineage.names import Bound, Names
-from extractors.openlineage.runs import Known, Name, Run
+from extractors.lineage.operations import Flow, SubOperation
+from extractors.openlineage.columns import ColumnSource
+from extractors.openlineage.names import Bound, DatasetKeys
+from extractors.openlineage.runs import DatasetState, JobRun, Name
 from navlin.model.keys import EntityType, Key, RelationType, sub_operation_key
 from navlin.model.records import Attributes
 from navlin.model.redaction import bounded
@@ -29,10 +29,10 @@ inputs.
 """
 
 
-class Ends:
+class RunEnds:
     """Ends of a run's flows. All names of one dataset have the same key."""
 
-    def __init__(self, names: Names, run: Run) -> None:
+    def __init__(self, names: DatasetKeys, run: JobRun) -> None:
         self._names = names
         self._run = run
         self.keys: dict[Name, Key] = {}
@@ -73,7 +73,7 @@ class Ends:
     def _also_read(self, name: Name) -> None:
         self.read.setdefault(name, self.key(name))
 
-    def _moves_data(self, known: Known) -> bool:
+    def _moves_data(self, known: DatasetState) -> bool:
         if known.change not in _NO_DATA or any(known.columns.values()):
             return True
         # For `CREATE TABLE … AS SELECT` without inputs, Spark's agent gives the kind of statement only in the job's
@@ -103,7 +103,7 @@ class Ends:
                     return list(found.values())
         return []
 
-    def _bound_columns(self, known: Known) -> Known:
+    def _bound_columns(self, known: DatasetState) -> DatasetState:
         """Return ``known`` without the column sources that may be one input or another, and record the problems."""
         for name in {(each.namespace, each.name): None for each in _columns_of(known)}:
             if name in self.keys:
@@ -119,7 +119,7 @@ class Ends:
         if not self._unclear:
             return known
 
-        def clear(inputs: list[Column]) -> list[Column]:
+        def clear(inputs: list[ColumnSource]) -> list[ColumnSource]:
             return [each for each in inputs if (each.namespace, each.name) not in self._unclear]
 
         columns = {name: clear(inputs) for name, inputs in known.columns.items()}
@@ -186,7 +186,7 @@ class Ends:
 
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
-    def parts(self, operation: Key) -> Iterator[Part]:
+    def parts(self, operation: Key) -> Iterator[SubOperation]:
         """Yield one sub-operation for each written column, and one for the columns that control all rows of an output.
         For a stream with several outputs, yield one for each output whose column sources are not given.
         """
@@ -213,9 +213,9 @@ class Ends:
         """Whether an output is one of several outputs of a stream, and its column sources are not given."""
         return self._run.streaming and len(self._outputs) > 1 and not self._told[name].columns
 
-    def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
+    def _by_column(self, output: Key, known: DatasetState) -> Iterator[tuple[str, list[ColumnSource]]]:
         """Yield (column name, sources) for each written column. Fields of one struct are merged into one column."""
-        merged: dict[str, tuple[str, list[Column]]] = {}
+        merged: dict[str, tuple[str, list[ColumnSource]]] = {}
         for name, inputs in known.columns.items():
             written = self._column(output, name)
             shown = name if name.casefold() == written.name.casefold() else written.name
@@ -223,7 +223,7 @@ class Ends:
             so_far.extend(each for each in inputs if each not in so_far)
         yield from merged.values()
 
-    def _deciding_on_all(self, known: Known) -> list[Column]:
+    def _deciding_on_all(self, known: DatasetState) -> list[ColumnSource]:
         if sum(each.control for inputs in known.columns.values() for each in inputs) <= MAX_CONTROLS:
             return known.rows
         shared = set.intersection(*(set(inputs) for inputs in known.columns.values()))
@@ -232,7 +232,7 @@ class Ends:
             *sorted((each for each in shared if each.control and each not in known.rows), key=str),
         ]
 
-    def _of_column(self, operation: Key, output: Key, name: str, inputs: list[Column]) -> Part:
+    def _of_column(self, operation: Key, output: Key, name: str, inputs: list[ColumnSource]) -> SubOperation:
         written = self._column(output, name)
         data = [each for each in inputs if not each.control]
         kinds = [each.kind for each in data if each.kind]
@@ -250,9 +250,9 @@ class Ends:
             *self._flows((each for each in inputs if each.control), RelationType.CONTROL_FLOW),
         ]
         key = sub_operation_key(operation, written.identity, name=bounded(name, 1_000))
-        return Part(key, attributes, flows, [Flow(written)])
+        return SubOperation(key, attributes, flows, [Flow(written)])
 
-    def _of_sink(self, operation: Key, output: Key, known: Known) -> Part:
+    def _of_sink(self, operation: Key, output: Key, known: DatasetState) -> SubOperation:
         """Return the sub-operation of a streaming query that writes ``output``. It reads the inputs reported together with
         that output, or all inputs if none were.
         """
@@ -266,11 +266,11 @@ class Ends:
             "outputs": [bounded(_shown(output))],
         }
         key = sub_operation_key(operation, f"sink {output.identity}", name=bounded(_shown(output), 1_000))
-        return Part(key, attributes, [Flow(each) for each in read.values()], [Flow(output)])
+        return SubOperation(key, attributes, [Flow(each) for each in read.values()], [Flow(output)])
 
     def _deciding(
-        self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[Column]
-    ) -> Part:
+        self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[ColumnSource]
+    ) -> SubOperation:
         """Return the sub-operation for control over some columns of an output, or over the whole output."""
         names = list(decided)
         key = sub_operation_key(operation, part, name="predicate")
@@ -278,7 +278,7 @@ class Ends:
         written = [*columns.values()] or [output]
         shown = [self._shown(output, name) for name in names] or [output.name]
         attributes = self._shared("PREDICATE", rows, shown)
-        return Part(
+        return SubOperation(
             key, attributes, self._flows(rows, RelationType.CONTROL_FLOW), [Flow(each) for each in written]
         )
 
@@ -296,12 +296,12 @@ class Ends:
             self.columns[known] = self._names.column(above, name)
         return self.columns[known]
 
-    def _flows(self, inputs: Iterable[Column], kind: RelationType) -> list[Flow]:
+    def _flows(self, inputs: Iterable[ColumnSource], kind: RelationType) -> list[Flow]:
         # Keyed by identity, because two spellings of a column are one end.
         keys = [self._column(self.key((each.namespace, each.name)), each.field) for each in inputs]
         return [Flow(key, type=kind) for key in {key.identity: key for key in keys}.values()]
 
-    def _shared(self, edge_type: str, inputs: Iterable[Column], outputs: list[str]) -> dict[str, Any]:
+    def _shared(self, edge_type: str, inputs: Iterable[ColumnSource], outputs: list[str]) -> dict[str, Any]:
         shown = [f"{self._shown(self.key((each.namespace, each.name)), each.field)}" for each in inputs]
         how = dict.fromkeys(each.kind for each in inputs if each.control and each.kind)
         return {
@@ -318,7 +318,7 @@ class Ends:
         return f"{_shown(key)}.{column}"
 
 
-def _columns_of(known: Known) -> Iterator[Column]:
+def _columns_of(known: DatasetState) -> Iterator[ColumnSource]:
     """Yield the columns that control rows, and all sources of columns."""
     yield from known.rows
     for inputs in known.columns.values():
@@ -337,7 +337,7 @@ def _same_end(one: Name, other: Name) -> bool:
     return one[0].lower() == other[0].lower() and longer.endswith(f".{shorter}")
 
 
-def _of_every_column(known: Known) -> bool:
+def _of_every_column(known: DatasetState) -> bool:
     """Whether the sources of every column are given. For a struct, they may be given for its fields."""
     said = {name.casefold() for name in known.columns}
     said |= {name.partition(".")[0] for name in said}

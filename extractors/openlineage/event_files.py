@@ -16,7 +16,7 @@ import orjson
 
 from extractors.lineage.followed_files import FollowedFile, Line
 from extractors.lineage.open_record import OpenRecord
-from extractors.openlineage.events import NotAnEvent, sample_of
+from extractors.openlineage.events import NotAnOpenLineageEvent, sample_of
 from navlin.model.records import Reject
 
 _EVENT: Final = re.compile(
@@ -36,55 +36,57 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
 
     An incomplete event is left to a later read, or becomes a `Reject` if the file has been quiet for long.
     """
-    held: OpenRecord | None = None
+    open_record: OpenRecord | None = None
     while True:
         for line in file.lines():
             if isinstance(line, Reject):
                 yield line
-                held = None
+                open_record = None
                 continue
             text = line.text.strip(b"\0\r")
-            if held is not None and _EVENT.match(text):
+            if open_record is not None and _EVENT.match(text):
                 # The earlier text may be the beginning of an array with one event per line.
-                reads = side_by_side(held.text)[1] == len(held.text)
+                reads = side_by_side(open_record.text)[1] == len(open_record.text)
                 behind, at_end = file.offset, file.at_end
                 # A caller that stops after the earlier text continues with this line.
                 file.stand(line.offset, at_end=False)
-                yield Line(held.offset, held.text) if reads else _rejected(held, file.path)
+                yield (
+                    Line(open_record.offset, open_record.text) if reads else _rejected(open_record, file.path)
+                )
                 file.stand(behind, at_end=at_end)
-                held = None
-            if held is not None:
-                held.add(text)
+                open_record = None
+            if open_record is not None:
+                open_record.add(text)
             elif not text.strip():
                 continue
             elif text[-1:] in b"}]":
                 yield Line(line.offset, text)
                 continue
             else:
-                held = OpenRecord.beginning(line.offset, text)
-            if held.depth <= 0:
-                yield Line(held.offset, held.text)
-                held = None
-            elif held.size_bytes > max_bytes:
-                yield _rejected(held, file.path, f"the event is longer than {max_bytes} bytes")
-                held = None
-        if held is None or file.at_end:
+                open_record = OpenRecord.beginning(line.offset, text)
+            if open_record.depth <= 0:
+                yield Line(open_record.offset, open_record.text)
+                open_record = None
+            elif open_record.size_bytes > max_bytes:
+                yield _rejected(open_record, file.path, f"the event is longer than {max_bytes} bytes")
+                open_record = None
+        if open_record is None or file.at_end:
             break
-    if file.at_end and (whole := _rest(file, held, max_bytes)) is not None:
+    if file.at_end and (whole := _rest(file, open_record, max_bytes)) is not None:
         yield whole
         return
-    if held is not None:
+    if open_record is not None:
         if file.quiet:
-            yield _rejected(held, file.path)
+            yield _rejected(open_record, file.path)
         else:
-            file.leave(held.offset)
+            file.leave(open_record.offset)
 
 
-def _rejected(held: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
-    return Reject(path, why, held.offset, sample_of(held.text))
+def _rejected(open_record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
+    return Reject(path, why, open_record.offset, sample_of(open_record.text))
 
 
-def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line | None:
+def _rest(file: FollowedFile, open_record: OpenRecord | None, max_bytes: int) -> Line | None:
     """Return the text after the last newline if it completes an event; None otherwise. The returned text counts as
     read.
     """
@@ -92,11 +94,15 @@ def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line |
         return None
     file.raw.seek(file.offset)
     rest = file.raw.read(file.end - file.offset)
-    offset, text = (held.offset, held.text + b"\n" + rest) if held is not None else (file.offset, rest)
+    offset, text = (
+        (open_record.offset, open_record.text + b"\n" + rest)
+        if open_record is not None
+        else (file.offset, rest)
+    )
     try:
         if not isinstance(parse(text), dict | list):
             return None
-    except NotAnEvent:
+    except NotAnOpenLineageEvent:
         found, ends = side_by_side(text)
         if not found or ends < len(text):
             return None
@@ -105,11 +111,11 @@ def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line |
 
 
 def parse(data: bytes) -> Any:
-    """Parse a text as one JSON value. Raises `NotAnEvent`."""
+    """Parse a text as one JSON value. Raises `NotAnOpenLineageEvent`."""
     try:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n"))
     except orjson.JSONDecodeError as error:
-        raise NotAnEvent(f"the text is not JSON: {error}") from None
+        raise NotAnOpenLineageEvent(f"the text is not JSON: {error}") from None
 
 
 def side_by_side(data: bytes) -> tuple[list[Any], int]:

@@ -29,12 +29,12 @@ _ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z
 """A zone given twice: ``+00:00Z``, as Python programs write it; ``Z[UTC]`` and ``+01:00[Europe/Paris]``, as Java's do."""
 
 
-class NotAnEvent(ValueError):
+class NotAnOpenLineageEvent(ValueError):
     """The text is not an OpenLineage event. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class EventDataset:
     """A dataset in an event. ``facets`` combines the facets of the dataset itself and those of its role as an input or
     output.
     """
@@ -49,7 +49,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RunEvent:
     """One event. ``run`` is the id of the run, "" for an event without a run. ``dataset`` is set only for a dataset
     event. ``type`` is START, RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` describes unreadable parts.
     """
@@ -61,9 +61,9 @@ class Event:
     namespace: str
     name: str
     job_facets: Mapping[str, Any]
-    inputs: tuple[Dataset, ...]
-    outputs: tuple[Dataset, ...]
-    dataset: Dataset | None
+    inputs: tuple[EventDataset, ...]
+    outputs: tuple[EventDataset, ...]
+    dataset: EventDataset | None
     producer: str
     problems: tuple[str, ...] = ()
 
@@ -79,28 +79,28 @@ def events_in(value: Any) -> Iterator[Any]:
         yield value
 
 
-def to_event(value: Any, *, latest_ms: int) -> Event:
-    """Convert a JSON value to an event. Raises `NotAnEvent`, which includes a time more than `AHEAD_MS` after
+def to_event(value: Any, *, latest_ms: int) -> RunEvent:
+    """Convert a JSON value to an event. Raises `NotAnOpenLineageEvent`, which includes a time more than `AHEAD_MS` after
     ``latest_ms``.
     """
     if not isinstance(value, dict):
-        raise NotAnEvent(f"the event is not a JSON object but a {type(value).__name__}")
+        raise NotAnOpenLineageEvent(f"the event is not a JSON object but a {type(value).__name__}")
     time_ms = _time(value.get("eventTime"), latest_ms)
     producer = text(value.get("producer"))
     problems: list[str] = []
     if value.get("dataset") is not None and value.get("job") is None:
         about = _dataset(value["dataset"], "the dataset", problems, ("facets",))
         if about is None:
-            raise NotAnEvent(problems[0])
-        return Event(time_ms, "OTHER", "", {}, "", "", {}, (), (), about, producer)
+            raise NotAnOpenLineageEvent(problems[0])
+        return RunEvent(time_ms, "OTHER", "", {}, "", "", {}, (), (), about, producer)
     job = mapping(value.get("job"))
     namespace, name = text(job.get("namespace")), job_name(job.get("name"))
     if not namespace or not name:
-        raise NotAnEvent("the event's job has no namespace or no name")
+        raise NotAnOpenLineageEvent("the event's job has no namespace or no name")
     run = mapping(value.get("run"))
     run_id = text(run.get("runId"))
     if value.get("run") is not None and not run_id:
-        raise NotAnEvent("the event's run has no runId")
+        raise NotAnOpenLineageEvent("the event's run has no runId")
     given = value.get("eventType")
     kind = text(given).upper() if given is not None else "OTHER"
     if kind not in TYPES:
@@ -111,7 +111,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
         problems.append(
             "it belongs to a run (it has an eventType) but names none: only its statements about its job are used"
         )
-    return Event(
+    return RunEvent(
         time_ms,
         kind,
         run_id,
@@ -127,7 +127,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     )
 
 
-def _datasets(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]) -> Iterator[Dataset]:
+def _datasets(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]) -> Iterator[EventDataset]:
     if value is None:
         return
     if not isinstance(value, list):
@@ -139,7 +139,7 @@ def _datasets(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]
             yield found
 
 
-def _dataset(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]) -> Dataset | None:
+def _dataset(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]) -> EventDataset | None:
     given = mapping(value)
     namespace, name = text(given.get("namespace")), text(given.get("name"))
     if not namespace or not name:
@@ -159,7 +159,7 @@ def _dataset(value: Any, what: str, problems: list[str], kinds: tuple[str, ...])
         listed = mapping(facets.get(facet)).get(member)
         if listed is not None and not _are_objects(listed):
             problems.append(f"{member} in the facet {facet!r} of {what} are not a list of objects")
-    return Dataset(namespace, name, facets)
+    return EventDataset(namespace, name, facets)
 
 
 def _are_objects(value: Any) -> bool:
@@ -172,10 +172,10 @@ _LISTS: Final = (("symlinks", "identifiers"), ("schema", "fields"))
 
 def _time(value: Any, latest_ms: int) -> int:
     if not isinstance(value, str) or not value:
-        raise NotAnEvent("the event has no eventTime")
+        raise NotAnOpenLineageEvent("the event has no eventTime")
     at_ms = moment(value)
     if not EARLIEST_MS <= at_ms <= latest_ms + AHEAD_MS:
-        raise NotAnEvent(f"invalid eventTime {value!r:.40}")
+        raise NotAnOpenLineageEvent(f"invalid eventTime {value!r:.40}")
     return at_ms
 
 

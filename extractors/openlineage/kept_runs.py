@@ -32,7 +32,7 @@ read.
 MAX_BYTES_OF_SENDER: Final = 12 << 20
 MAX_REMEMBERED: Final = 2_000
 """Maximum number of abandoned runs remembered per sender. Beyond it, every run of the sender that does not begin with
-a START is in doubt.
+a START is uncertain.
 """
 MAX_SENDERS: Final = 100
 
@@ -124,7 +124,7 @@ class GivenUp:
         if len(self._runs) > MAX_SENDERS:
             del self._runs[next(each for each in self._runs if each != run.sender)]
 
-    def doubt(self, run: str, sender: str, *, starts: bool) -> str:
+    def why_incomplete(self, run: str, sender: str, *, starts: bool) -> str:
         """Return the reason why an unknown run may be an abandoned one; "" if it is not. ``starts`` is true if its
         event is a START.
         """

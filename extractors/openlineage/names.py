@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from extractors.openlineage.runs import Known
+from extractors.openlineage.runs import DatasetState
 from extractors.spark.plan.names import without_partitions
 from navlin.model.keys import (
     EntityType,
@@ -51,7 +51,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DatasetKeys:
     """Find the keys of datasets. ``metastore`` is the metastore of tables whose namespace has no host.
     ``metastore_namespaces`` are further namespaces whose names are tables of this metastore, such as those of Trino or
     a Thrift server.
@@ -62,9 +62,9 @@ class Names:
     metastore: str = ""
     metastore_namespaces: tuple[str, ...] = ()
 
-    def bound(self, namespace: str, name: str, known: Known | None = None) -> Bound:
+    def bound(self, namespace: str, name: str, known: DatasetState | None = None) -> Bound:
         """Return the key of a dataset, taking all of its names into account."""
-        known = known or Known()
+        known = known or DatasetState()
         keys = [self.key(namespace, name, known)]
         for link_namespace, link_name, link_type in known.links:
             as_table = link_type.upper() == "TABLE" and self._has_metastore(known)
@@ -81,9 +81,9 @@ class Names:
             return Bound(tables[0], paths)
         return Bound(paths[0] if paths else keys[0])
 
-    def key(self, namespace: str, name: str, known: Known | None = None) -> Key:
+    def key(self, namespace: str, name: str, known: DatasetState | None = None) -> Key:
         """Return the key of a dataset from this name alone."""
-        table = self._table(namespace, name, known or Known(), linked=False)
+        table = self._table(namespace, name, known or DatasetState(), linked=False)
         if table is not None:
             return table
         path = self._path(namespace, name)
@@ -101,10 +101,10 @@ class Names:
         """Whether ``key`` is the key of a dataset of this source, or of a column of such a dataset."""
         return key.source.id == self.source.id
 
-    def _has_metastore(self, known: Known) -> bool:
+    def _has_metastore(self, known: DatasetState) -> bool:
         return not known.catalog or known.catalog[1] in _METASTORES
 
-    def _table(self, namespace: str, name: str, known: Known, *, linked: bool) -> Key | None:
+    def _table(self, namespace: str, name: str, known: DatasetState, *, linked: bool) -> Key | None:
         """Return the key of a table in a metastore; None if the name is not one. ``linked`` is true if the name is a
         table's symlink.
         """

@@ -18,7 +18,7 @@ from extractors.lineage.followed_files import MAX_LINE_BYTES, Line, follow, soug
 from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.moved_files import FileWentAway
 from extractors.openlineage.event_files import EVENT_START, events_among, parse, side_by_side
-from extractors.openlineage.events import Event, NotAnEvent, events_in, sample_of, to_event
+from extractors.openlineage.events import NotAnOpenLineageEvent, RunEvent, events_in, sample_of, to_event
 from extractors.openlineage.kept_runs import (
     GIVEN_UP,
     LOST,
@@ -29,9 +29,9 @@ from extractors.openlineage.kept_runs import (
     in_shards,
     of_shards,
 )
-from extractors.openlineage.names import Names
+from extractors.openlineage.names import DatasetKeys
 from extractors.openlineage.records import Writing
-from extractors.openlineage.runs import MORE_THAN_KEPT, Known, Run, run_of
+from extractors.openlineage.runs import MORE_THAN_KEPT, DatasetState, JobRun, run_of
 from extractors.openlineage.whole_texts import make_whole
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
@@ -58,7 +58,7 @@ class EventsSplit(Split):
 
     @property
     def name(self) -> str:
-        # A single file that fails is held back under its own name, without affecting other files.
+        # A single file that fails backs off under its own name, without affecting other files.
         if len(self.files) == 1:
             return self.files[0].path
         # This name must be the same in every run, because the split is recognized by it.
@@ -98,7 +98,7 @@ class OpenLineageEvents(LineLogs):
         plan = LineLogs.plan(self, replace(positions, values=of_files))
         files = [split for split in plan.splits if isinstance(split, FileSplit)]
         # An unreadable file fails alone, and its retries are delayed alone.
-        closed = [each for each in files if not each.held and not os.access(each.path, os.R_OK)]
+        closed = [each for each in files if not each.descriptor and not os.access(each.path, os.R_OK)]
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
@@ -120,12 +120,14 @@ class _Reading:
         self._split = split
         self._now_ms = max(each.planned_ms for each in split.files)
         self._latest_ms = max(each.latest_ms for each in split.files)
-        names = Names(extractor.source, extractor.estate, extractor.metastore, extractor.metastore_namespaces)
+        names = DatasetKeys(
+            extractor.source, extractor.estate, extractor.metastore, extractor.metastore_namespaces
+        )
         self._writing = Writing(names, extractor.yarn, split.complete)
         shards = {} if split.anew else split.shards
         self._saved = {each.run: each for each in of_shards(shards)}
         self._lost = GivenUp(shards.get(GIVEN_UP) or {}, self._now_ms)
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, JobRun] = {}
         self._touched: dict[str, None] = {}
         self._events = 0
         self._bytes = 0
@@ -191,7 +193,7 @@ class _Reading:
         self._bytes += len(found.text)
         try:
             value = parse(found.text)
-        except NotAnEvent as broken:
+        except NotAnOpenLineageEvent as broken:
             values, read = side_by_side(found.text)
             for each in values:
                 yield from self._of_value(each, found, path)
@@ -210,7 +212,7 @@ class _Reading:
         self._events += 1
         try:
             event = to_event(value, latest_ms=self._latest_ms)
-        except NotAnEvent as broken:
+        except NotAnOpenLineageEvent as broken:
             yield Reject(path, str(broken), found.offset, sample_of(found.text))
             return
         if event.problems:
@@ -218,9 +220,9 @@ class _Reading:
             yield Reject(path, reason, found.offset, sample_of(found.text))
         yield from self._of_event(event, (path, found.offset, len(found.text)))
 
-    def _of_event(self, event: Event, at: tuple[str, int, int]) -> Iterator[Record]:
+    def _of_event(self, event: RunEvent, at: tuple[str, int, int]) -> Iterator[Record]:
         if event.dataset is not None:
-            known = Known()
+            known = DatasetState()
             name = (event.dataset.namespace, event.dataset.name)
             for reason in sorted(known.learn(event.dataset, event.time_ms)):
                 path, offset, _ = at
@@ -228,7 +230,7 @@ class _Reading:
             yield from self._writing.of_dataset_event(name, known, event.time_ms)
             return
         if not event.run:
-            described = Run("", event.namespace, event.name)
+            described = JobRun("", event.namespace, event.name)
             described.learn(event, self._now_ms)
             yield from self._writing.of_run(described)
             return
@@ -239,14 +241,14 @@ class _Reading:
 
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
-    def _begun(self, event: Event, sender: str) -> Run:
+    def _begun(self, event: RunEvent, sender: str) -> JobRun:
         """Create a run without known events. It is incomplete if it was abandoned before."""
-        run = Run(event.run, event.namespace, event.name, sender=sender)
-        if doubt := self._lost.doubt(run.id, sender, starts=event.type == "START"):
-            run.missing(doubt)
+        run = JobRun(event.run, event.namespace, event.name, sender=sender)
+        if reason := self._lost.why_incomplete(run.id, sender, starts=event.type == "START"):
+            run.missing(reason)
         return run
 
-    def _forgotten(self, saved: SavedRun, run: Run) -> Iterator[Record]:
+    def _forgotten(self, saved: SavedRun, run: JobRun) -> Iterator[Record]:
         """Abandon a run before its end, and yield its records. More events of the run may still arrive."""
         self._lost.add(saved)
         if saved.is_recent(self._now_ms):
@@ -256,7 +258,7 @@ class _Reading:
         if saved.run not in self._touched:
             del self._runs[saved.run]
 
-    def _written(self, run: Run, *, over: bool = False) -> Iterator[Record]:
+    def _written(self, run: JobRun, *, over: bool = False) -> Iterator[Record]:
         make_whole(run)
         above = {each: known for each in run.above if (known := self._known(each)) is not None}
         for each in above.values():
@@ -266,12 +268,12 @@ class _Reading:
         # The full texts of many runs would take more memory than everything else.
         run.cut_sql()
 
-    def _known(self, run: str) -> Run | None:
+    def _known(self, run: str) -> JobRun | None:
         if run not in self._runs and run in self._saved:
             self._runs[run] = run_of(self._saved[run].text)
         return self._runs.get(run)
 
-    def _run(self, run: str) -> Run:
+    def _run(self, run: str) -> JobRun:
         """Return a run with events in this split. If its application is unknown, it is taken from the parent or root
         run.
         """

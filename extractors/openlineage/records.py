@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Operation
 from extractors.lineage.record_times import EARLIEST_MS
-from extractors.openlineage.ends import Ends, readable
-from extractors.openlineage.names import Names
-from extractors.openlineage.runs import Known, Name, Run
+from extractors.openlineage.ends import RunEnds, readable
+from extractors.openlineage.names import DatasetKeys
+from extractors.openlineage.runs import DatasetState, JobRun, Name
 from extractors.openlineage.unsaid import unsaid
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
@@ -33,7 +33,7 @@ from navlin.model.source import YARN
 from navlin.model.tree import below, tree_path
 
 STATUS: Final = {"COMPLETE": "SUCCEEDED", "FAIL": "FAILED", "ABORT": "KILLED"}
-_NOTHING: Final[Mapping[str, Run]] = {}
+_NOTHING: Final[Mapping[str, JobRun]] = {}
 NO_COLUMNS: Final = "the producer does not say where columns come from"
 
 
@@ -43,19 +43,19 @@ class Writing:
     needed if several are configured. ``anew`` is true if everything is read once more.
     """
 
-    names: Names
+    names: DatasetKeys
     yarn: str = ""
     anew: bool = False
 
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
     def of_run(
-        self, run: Run, *, over: bool = False, above: Mapping[str, Run] = _NOTHING
+        self, run: JobRun, *, over: bool = False, above: Mapping[str, JobRun] = _NOTHING
     ) -> Iterator[Record]:
         """Yield all records of a run. ``over`` is true if the run will get no more events although its end was never
         reported. ``above`` maps run id → run, for the known parent and root runs.
         """
-        ends = Ends(self.names, run)
+        ends = RunEnds(self.names, run)
         # Only the existence of a continuing run is recorded, with the datasets named so far. A stream, however, moves
         # data all the time.
         goes_on = bool(run.id) and not (run.ended or over or (run.streaming and run.ran))
@@ -110,14 +110,14 @@ class Writing:
         if succeeded:
             yield from self._of_datasets(run, ends)
 
-    def operation(self, run: Run, ends: Ends | None = None) -> Key:
+    def operation(self, run: JobRun, ends: RunEnds | None = None) -> Key:
         """Return the operation of a run, identified by the job and its SQL text or, without a text, by the job and its
         outputs.
 
         The job's name alone does not suffice, because Spark's agent gives the same name to all jobs of an application
         that write with the same command.
         """
-        written = {} if run.sql else (ends or Ends(self.names, run)).written
+        written = {} if run.sql else (ends or RunEnds(self.names, run)).written
         return self._job_key(
             run.namespace, run.name, run.sql_identity, {key.identity for key in written.values()}
         )
@@ -126,7 +126,7 @@ class Writing:
         text = SEPARATOR.join((namespace, name, *([sql] if sql else [])))
         return operation_key(self.names.source, text, tuple(sorted(written)), name=bounded(name, 1_000))
 
-    def _withdrawn(self, run: Run, operation: Key) -> Iterator[Covered]:
+    def _withdrawn(self, run: JobRun, operation: Key) -> Iterator[Covered]:
         """Yield coverage that removes the operation under which a run was recorded when less was known about the run.
         If everything is read once more, also remove operations that earlier versions created: one for all outputs of a
         job, and one for a long text.
@@ -141,7 +141,7 @@ class Writing:
         run.operation = operation.tree_path
 
     def _execution(
-        self, run: Run, operation: Key, *, over: bool, goes_on: bool, named_ends: Attributes
+        self, run: JobRun, operation: Key, *, over: bool, goes_on: bool, named_ends: Attributes
     ) -> Execution:
         unended = "UNKNOWN" if over else "RUNNING"
         attributes: dict[str, Any] = {
@@ -170,7 +170,7 @@ class Writing:
             as_of_ms = _of_old(run)
         return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
-    def _parents(self, run: Run, execution: Key, known: Mapping[str, Run]) -> Iterator[Record]:
+    def _parents(self, run: JobRun, execution: Key, known: Mapping[str, JobRun]) -> Iterator[Record]:
         """Yield records of the parent and root runs, as far as the run's events name them. All other records of these
         runs take precedence.
         """
@@ -191,7 +191,7 @@ class Writing:
 
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
-    def of_dataset_event(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
+    def of_dataset_event(self, name: Name, known: DatasetState, as_of_ms: int) -> Iterator[Record]:
         """Yield the records of a dataset event. For a dataset of this source they describe the dataset; for a table
         they state the location.
         """
@@ -202,7 +202,7 @@ class Writing:
             kind = RelationType.LOGICAL_PHYSICAL
             yield Relation(kind, bound.key, path, place, as_of_ms, {"hint": True})
 
-    def of_dataset(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
+    def of_dataset(self, name: Name, known: DatasetState, as_of_ms: int) -> Iterator[Record]:
         """Yield an event's description of a dataset. Datasets of other systems are left to their own sources."""
         key = self.names.bound(*name, known).key
         if not self.names.owns(key):
@@ -235,7 +235,7 @@ class Writing:
             attributes = {"dataType": data_type, "columnIndex": place}
             yield Entity(field, as_of_ms, attributes, renamed_from=renamed)
 
-    def _of_datasets(self, run: Run, ends: Ends) -> Iterator[Record]:
+    def _of_datasets(self, run: JobRun, ends: RunEnds) -> Iterator[Record]:
         for side in (run.inputs, run.outputs):
             for name, known in side.items():
                 yield from self.of_dataset(name, known, run.as_of_ms)
@@ -255,6 +255,6 @@ class Writing:
                 yield Entity(column, EARLIEST_MS + run.as_of_ms // 1_000, {})
 
 
-def _of_old(run: Run) -> int:
+def _of_old(run: JobRun) -> int:
     """Return a very early time, for incidental knowledge of a run, so that any other record takes precedence."""
     return EARLIEST_MS + run.first_ms // 1_000

@@ -1,7 +1,7 @@
 """Merge all events of a run, in whatever order they arrive.
 
 An event never removes information from other events: a START is often empty, and a COMPLETE often has fewer datasets
-than the START. The state kept between two reads is a short text (`Run.saved`).
+than the START. The state kept between two reads is a short text (`JobRun.saved`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
-from extractors.openlineage.columns import MAX_COLUMNS, MAX_INPUTS, MORE, Column, columns_of
-from extractors.openlineage.events import Dataset, Event, job_name, mapping, objects, text
+from extractors.openlineage.columns import MAX_COLUMNS, MAX_INPUTS, MORE, ColumnSource, columns_of
+from extractors.openlineage.events import EventDataset, RunEvent, job_name, mapping, objects, text
 from navlin.model.identity import SEPARATOR
 from navlin.model.redaction import bounded, redact
 from navlin.model.redaction.literals import masks_literals, said_in_state
@@ -37,7 +37,7 @@ SQL_BYTES: Final = 4 << 10
 stored.
 """
 SAVED_BYTES: Final = 128 << 10
-"""Maximum length of `Run.saved`. A longer state is shortened (`Run.bound`)."""
+"""Maximum length of `JobRun.saved`. A longer state is shortened (`JobRun.bound`)."""
 MORE_DATASETS: Final = "the run has more datasets than navlin follows"
 MORE_LINKS: Final = "a dataset has more symlinks than navlin follows"
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
@@ -47,7 +47,7 @@ Name = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Known:
+class DatasetState:
     """State of one dataset. ``links`` are its symlinks, as [namespace, name, type]. ``fields`` maps the fields of its
     schema to their types. ``columns`` maps each written column to its sources. ``rows`` are the columns that control
     all rows. ``sources`` are the datasets named as a whole from which this one was made. ``decides`` is true for an
@@ -57,8 +57,8 @@ class Known:
 
     links: list[list[str]] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
-    columns: dict[str, list[Column]] = field(default_factory=dict)
-    rows: list[Column] = field(default_factory=list)
+    columns: dict[str, list[ColumnSource]] = field(default_factory=dict)
+    rows: list[ColumnSource] = field(default_factory=list)
     sources: list[list[str]] = field(default_factory=list)
     decides: bool = False
     change: str = ""
@@ -76,7 +76,7 @@ class Known:
     said_ms: dict[str, int] = field(default_factory=dict)
     """Name of a single value → time of the event that set it (epoch ms). The latest value takes precedence."""
 
-    def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
+    def learn(self, dataset: EventDataset, time_ms: int) -> set[str]:
         """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete.
 
         The type of a field is the one read last, whatever its time.
@@ -140,7 +140,7 @@ class Latest(NamedTuple):
                 known[name] = self.of(name, known.get(name), value)
 
 
-def _about(dataset: Dataset) -> dict[str, Any]:
+def _about(dataset: EventDataset) -> dict[str, Any]:
     owners = objects(dataset.facet("ownership").get("owners"))
     storage = dataset.facet("storage")
     return {
@@ -172,7 +172,7 @@ def tags(facet: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(slots=True)
-class Run:
+class JobRun:
     """One run, or the static description of a job (``id`` is then ""). Times are epoch ms, 0 if unknown."""
 
     id: str
@@ -209,8 +209,8 @@ class Run:
     incomplete: list[str] = field(default_factory=list)
     of_job: dict[str, Any] = field(default_factory=dict)
     of_run: dict[str, Any] = field(default_factory=dict)
-    inputs: dict[Name, Known] = field(default_factory=dict)
-    outputs: dict[Name, Known] = field(default_factory=dict)
+    inputs: dict[Name, DatasetState] = field(default_factory=dict)
+    outputs: dict[Name, DatasetState] = field(default_factory=dict)
     said_ms: dict[str, int] = field(default_factory=dict)
     """Name of a single value → time of the event that set it (epoch ms). The latest value takes precedence."""
     operation: str = ""
@@ -248,7 +248,7 @@ class Run:
         """
         return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
 
-    def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
+    def learn(self, event: RunEvent, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
         """Merge an event. ``at`` is the event's location: (path, offset, size in bytes).
 
         If two events have the same time, the one read later gives the name, the SQL text and the end.
@@ -279,25 +279,25 @@ class Run:
         entries = mapping(event.job_facets.get("lineage")).get("entries")
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):
-                target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
+                target = EventDataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
                 self._learn_dataset(self.outputs, target, event.time_ms)
             elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
                 for given in objects(entry.get("inputs")):
-                    read = Dataset(text(given.get("namespace")), text(given.get("name")), {})
+                    read = EventDataset(text(given.get("namespace")), text(given.get("name")), {})
                     if text(given.get("type")).upper() in ("", "DATASET") and read.namespace and read.name:
                         self._learn_dataset(self.inputs, read, event.time_ms)
         if event.problems:
             self.missing("a part of an event could not be read")
 
-    def _learn_dataset(self, known: dict[Name, Known], dataset: Dataset, time_ms: int) -> None:
+    def _learn_dataset(self, known: dict[Name, DatasetState], dataset: EventDataset, time_ms: int) -> None:
         name = (dataset.namespace, dataset.name)
         if name not in known and len(known) >= MAX_DATASETS:
             self.missing(MORE_DATASETS)
             return
-        for reason in sorted(known.setdefault(name, Known()).learn(dataset, time_ms)):
+        for reason in sorted(known.setdefault(name, DatasetState()).learn(dataset, time_ms)):
             self.missing(reason)
 
-    def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
+    def _learn_job(self, event: RunEvent, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
         # The text is part of the operation's identity, so the identity must not change when the text is restored from
         # a position.
@@ -323,7 +323,7 @@ class Run:
         }
         said.update(self.of_job, _redacted(of_job))
 
-    def _learn_run(self, event: Event) -> None:
+    def _learn_run(self, event: RunEvent) -> None:
         facets, said = event.run_facets, Latest(self.said_ms, event.time_ms)
         # The producers of Airflow and Great Expectations used the name parentRun before the specification had one.
         parent = mapping(facets.get("parent") or facets.get("parentRun"))
@@ -388,7 +388,8 @@ class Run:
             return False
         for side in (self.inputs, self.outputs):
             side.update(
-                (name, Known(links=known.links[:1], decides=known.decides)) for name, known in side.items()
+                (name, DatasetState(links=known.links[:1], decides=known.decides))
+                for name, known in side.items()
             )
         if len(self.saved()) > SAVED_BYTES:
             for each in (self.inputs, self.outputs, self.of_job, self.of_run, self.incomplete):
@@ -415,23 +416,23 @@ def _beginning(sql: str) -> str:
     return sql.encode("utf-8", "replace")[:SQL_BYTES].decode("utf-8", "ignore")
 
 
-def run_of(saved: str) -> Run:
-    """Restore a run from the result of `Run.saved`."""
+def run_of(saved: str) -> JobRun:
+    """Restore a run from the result of `JobRun.saved`."""
     value = orjson.loads(zlib.decompress(base64.b85decode(saved)))
     for side in ("inputs", "outputs"):
         value[side] = {(namespace, name): _known(known) for namespace, name, known in value[side]}
-    return Run(**value)
+    return JobRun(**value)
 
 
-def _known(value: dict[str, Any]) -> Known:
+def _known(value: dict[str, Any]) -> DatasetState:
     value["columns"] = {
-        name: [Column(*each.values()) for each in inputs] for name, inputs in value["columns"].items()
+        name: [ColumnSource(*each.values()) for each in inputs] for name, inputs in value["columns"].items()
     }
-    value["rows"] = [Column(*each.values()) for each in value["rows"]]
-    return Known(**value)
+    value["rows"] = [ColumnSource(*each.values()) for each in value["rows"]]
+    return DatasetState(**value)
 
 
-def _own(entry: Mapping[str, Any], event: Event) -> bool:
+def _own(entry: Mapping[str, Any], event: RunEvent) -> bool:
     """Whether an entry about a job concerns the event's own job, which may be left unnamed."""
     named = text(entry.get("namespace")), job_name(entry.get("name"))
     return named in (("", ""), (event.namespace, event.name))
@@ -452,7 +453,7 @@ def _run_of(facet: Mapping[str, Any]) -> list[str]:
     return found if all(found) else []
 
 
-def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
+def _statistics(datasets: Iterable[EventDataset], facet: str) -> list[str]:
     found = []
     for each in datasets:
         numbers = each.facet(facet)

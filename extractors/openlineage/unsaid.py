@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from extractors.lineage.statements import reads_from, statements_in, writes
-from extractors.openlineage.runs import Run
+from extractors.openlineage.runs import JobRun
 
 UNWRITTEN: Final = "the producer does not name what was written"
 UNREAD: Final = "the producer does not name what was read"
@@ -24,7 +24,7 @@ _COMMAND: Final = re.compile(
 """Commands with which Spark writes. Spark's agent appends them to the application's name to form the job's name."""
 
 
-def unsaid(run: Run) -> Iterator[str]:
+def unsaid(run: JobRun) -> Iterator[str]:
     """Yield the reasons why a run's reported datasets are incomplete."""
     statements = list(statements_in(run.sql))
     writing = [each for each in statements if writes(each)]
@@ -37,7 +37,7 @@ def unsaid(run: Run) -> Iterator[str]:
         yield UNREAD
 
 
-def _told_by_columns(run: Run) -> bool:
+def _told_by_columns(run: JobRun) -> bool:
     """Whether a dataset other than the outputs is named as a source of the outputs' columns."""
     named = {
         (each.namespace, each.name)

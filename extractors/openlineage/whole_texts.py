@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from extractors.lineage.regular_files import open_regular
 from extractors.openlineage.event_files import parse, side_by_side
-from extractors.openlineage.events import NotAnEvent, events_in, mapping
-from extractors.openlineage.runs import Run, hash_of, sql_in
+from extractors.openlineage.events import NotAnOpenLineageEvent, events_in, mapping
+from extractors.openlineage.runs import JobRun, hash_of, sql_in
 
 CUT: Final = "the SQL text is cut: the file of the event with the whole text no longer exists"
 
 
-def make_whole(run: Run) -> None:
+def make_whole(run: JobRun) -> None:
     """Restore the full SQL text of a run. If the text can no longer be read, mark the run as incomplete."""
     if not run.sql_is_cut:
         return
-    with suppress(OSError, NotAnEvent, ValueError):
+    with suppress(OSError, NotAnOpenLineageEvent, ValueError):
         for value in _values(*run.sql_at):
             facets = mapping(mapping(mapping(value).get("job")).get("facets"))
             sql = sql_in(facets)
@@ -34,5 +34,5 @@ def _values(path: str, offset: int, size_bytes: int) -> list[Any]:
         text = file.read(size_bytes) or b""
     try:
         return list(events_in(parse(text)))
-    except NotAnEvent:
+    except NotAnOpenLineageEvent:
         return side_by_side(text)[0]

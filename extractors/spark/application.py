@@ -15,9 +15,9 @@ from typing import Any, Final
 from extractors.spark import events
 from extractors.spark.batches import MicroBatch, micro_batch
 from extractors.spark.catalogs import Catalogs, implementation
-from extractors.spark.events import NotAnEvent, integer, mapping, text
+from extractors.spark.events import NotASparkEvent, integer, mapping, text
 from extractors.spark.jdbc_catalogs import JdbcCatalog, jdbc_catalogs, restored
-from extractors.spark.lines import Line, Mark
+from extractors.spark.lines import LogLine, Mark
 from extractors.spark.plan.names import SESSION_CATALOG
 from extractors.spark.plan.reading import PlanReading, read_plan
 from extractors.spark.times import EARLIEST_MS, instant, no_time
@@ -41,7 +41,7 @@ REDACTED: Final = "(redacted)"
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class SparkApplication:
     """One attempt of an application. Fields that the log has not shown yet are empty or zero. ``begun`` and ``over``
     are true if the log shows the attempt's start and end, even without a valid time. ``log`` is the name of the log.
     """
@@ -106,7 +106,7 @@ class Started:
 
 
 @dataclass(slots=True)
-class Execution:
+class SqlExecution:
     """One started SQL execution. ``started`` is None while only the position of the start line is known. ``of_batch``
     is true if the execution belongs to a micro-batch. ``within`` is the number of the latest execution with the same
     root that was running when this one started, or -1.
@@ -132,7 +132,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ServerStatement:
     """A statement sent to a Thrift server, and the user who sent it."""
 
     text: str
@@ -140,21 +140,21 @@ class Statement:
 
 
 @dataclass(slots=True)
-class Run:
+class ExecutionTree:
     """All executions with the same root, which count as one; the root is first. ``over`` is true if the run counts as
     finished although the log does not show its end. ``given_up`` is true if it was dropped while open, because too
     many runs were open or their state was too large.
     """
 
-    application: Application
-    members: list[Execution]
+    application: SparkApplication
+    members: list[SqlExecution]
     over: bool = False
     given_up: bool = False
-    statement: Statement | None = None
+    statement: ServerStatement | None = None
     statement_mark: Mark | None = None
 
     @property
-    def root(self) -> Execution:
+    def root(self) -> SqlExecution:
         return self.members[0]
 
     @property
@@ -210,7 +210,7 @@ class ApplicationState:
     accepted nevertheless; the caller reports the errors and clears the list.
     """
 
-    def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, unnamed: SparkApplication, saved: Mapping[str, Any] | None = None) -> None:
         saved = saved or {}
         self.rejected: list[str] = []
         self.application = _application(saved["app"]) if "app" in saved else unnamed
@@ -219,7 +219,7 @@ class ApplicationState:
         self._done: dict[int, None] = dict.fromkeys(saved.get("done", ()))
         self._done_until = int(saved.get("done_until", -1))
         self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
-        self._statements: dict[str, Statement] = {}
+        self._statements: dict[str, ServerStatement] = {}
         self._shares_rows = bool(saved.get("shares_rows", False))
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
         # A position saved by a version that did not count numbers does not show which executions came earlier.
@@ -247,8 +247,8 @@ class ApplicationState:
             value["statements"] = {group: list(mark) for group, mark in self._marks.items()}
         return value
 
-    def take(self, kind: str, line: Line) -> Iterator[Run]:
-        """Process one line, and yield the runs that it completes. Raises `NotAnEvent` if the line is invalid."""
+    def take(self, kind: str, line: LogLine) -> Iterator[ExecutionTree]:
+        """Process one line, and yield the runs that it completes. Raises `NotASparkEvent` if the line is invalid."""
         match kind:
             case events.JOB_START:
                 self._job_start(line.data)
@@ -265,13 +265,13 @@ class ApplicationState:
             case _:
                 yield from self._learn(kind, events.parse(line.data))
 
-    def over(self) -> Iterator[Run]:
+    def over(self) -> Iterator[ExecutionTree]:
         """Yield the runs that never ended, once nothing more is expected. They stay open in case the log grows after all."""
         roots = {execution.root for execution in self._open.values()}
         for root in sorted(roots):
             yield self._run(root, over=True)
 
-    def bound(self, most_bytes: int) -> Iterator[Run]:
+    def bound(self, most_bytes: int) -> Iterator[ExecutionTree]:
         """Drop and yield the longest-open runs until the state takes up to ``most_bytes`` as JSON."""
         excess_bytes = len(json.dumps(self.saved())) - most_bytes
         while excess_bytes > 0 and self._open:
@@ -279,7 +279,7 @@ class ApplicationState:
             excess_bytes -= len(json.dumps([_execution_to_json(each) for each in run.members]))
             yield run
 
-    def _give_up(self, why: str) -> Run:
+    def _give_up(self, why: str) -> ExecutionTree:
         """Stop following the run that has been open longest, and return it."""
         root = next(iter(self._open.values())).root
         run = replace(self._run(root, over=True), given_up=True)
@@ -298,7 +298,7 @@ class ApplicationState:
 
     # -- Events --------------------------------------------------------------------------------------
 
-    def _learn(self, kind: str, event: Mapping[str, Any]) -> Iterator[Run]:
+    def _learn(self, kind: str, event: Mapping[str, Any]) -> Iterator[ExecutionTree]:
         app = self.application
         match kind:
             case events.LOG_START:
@@ -344,7 +344,7 @@ class ApplicationState:
             case _:
                 pass
 
-    def _execution_start(self, event: Mapping[str, Any], mark: Mark) -> Iterator[Run]:
+    def _execution_start(self, event: Mapping[str, Any], mark: Mark) -> Iterator[ExecutionTree]:
         number = integer(event.get("executionId"))
         root = integer(event.get("rootExecutionId"), number)
         if root != number and self._has_ended(root):
@@ -356,7 +356,7 @@ class ApplicationState:
         shared = self._shares_rows if above is None else above.shared_rows
         started = to_started(event, of_batch=above is not None and above.of_batch, shared_rows=shared)
         before = self._open.get(number)
-        execution = Execution(
+        execution = SqlExecution(
             number,
             root,
             mark,
@@ -377,11 +377,11 @@ class ApplicationState:
         while len(self._open) > MAX_OPEN:
             yield self._give_up(f"more than {MAX_OPEN} are open")
 
-    def _execution_end(self, event: Mapping[str, Any]) -> Iterator[Run]:
+    def _execution_end(self, event: Mapping[str, Any]) -> Iterator[ExecutionTree]:
         number = integer(event.get("executionId"))
         execution = self._open.get(number)
         if execution is None:
-            raise NotAnEvent(f"execution {number} ends without a start")
+            raise NotASparkEvent(f"execution {number} ends without a start")
         execution.ended_ms = self._time(event, "time", f"execution {number} ends at")
         execution.ended = True
         if "errorMessage" in event:
@@ -444,7 +444,7 @@ class ApplicationState:
 
     # -- Runs -----------------------------------------------------------------------------------------------------
 
-    def _run(self, root: int, *, over: bool = False) -> Run:
+    def _run(self, root: int, *, over: bool = False) -> ExecutionTree:
         members = [each for each in self._open.values() if each.root == root and each.id != root]
         members.sort(key=lambda each: each.id)
         if root in self._open:
@@ -458,7 +458,7 @@ class ApplicationState:
         names = tuple(self._catalogs.names.items())
         if names != self.application.catalog_names:
             self.application = replace(self.application, catalog_names=names)
-        run = Run(self.application, members, over)
+        run = ExecutionTree(self.application, members, over)
         group = next((each.group for each in members if each.group in self._marks), "")
         if group:
             run.statement, run.statement_mark = self._statements.get(group), self._marks[group]
@@ -488,9 +488,9 @@ def to_started(event: Mapping[str, Any], *, of_batch: bool = False, shared_rows:
     return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
 
 
-def to_statement(event: Mapping[str, Any]) -> Statement:
+def to_statement(event: Mapping[str, Any]) -> ServerStatement:
     """Parse a ``SparkListenerThriftServerOperationStart``."""
-    return Statement(text(event.get("statement")), text(event.get("userName")))
+    return ServerStatement(text(event.get("statement")), text(event.get("userName")))
 
 
 def _word(event: Mapping[str, Any], name: str) -> str:
@@ -531,17 +531,17 @@ def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> 
     return ""
 
 
-def _application(saved: Mapping[str, Any]) -> Application:
+def _application(saved: Mapping[str, Any]) -> SparkApplication:
     pairs = {
         name: tuple((key, value) for key, value in saved[name]) for name in ("catalogs", "catalog_names")
     }
     names = {name: tuple(saved[name]) for name in ("metastores", "metastore_catalogs")}
-    return Application(
+    return SparkApplication(
         **{**saved, **pairs, **names, "jdbc_catalogs": restored(saved.get("jdbc_catalogs", ()))}
     )
 
 
-def _execution_to_json(execution: Execution) -> list[Any]:
+def _execution_to_json(execution: SqlExecution) -> list[Any]:
     return [
         *execution.mark,
         execution.root,
@@ -563,8 +563,8 @@ def _group(value: object) -> str:
     return group if len(group) <= MAX_WORD_CHARS else identify(group)
 
 
-def _execution(number: int, saved: Any) -> Execution:
+def _execution(number: int, saved: Any) -> SqlExecution:
     part, restart, skip, *state, changed = saved
-    execution = Execution(number, state[0], Mark(part, restart, skip), *state[1:])
+    execution = SqlExecution(number, state[0], Mark(part, restart, skip), *state[1:])
     execution.changed = list(changed)
     return execution

@@ -15,9 +15,9 @@ from io import SEEK_SET, BufferedReader, RawIOBase
 from typing import IO, BinaryIO, Final, cast
 
 from extractors.spark.codecs import Damaged
-from extractors.spark.forms import Log, Part, find_logs
+from extractors.spark.forms import Log, LogPart, find_logs
 from extractors.spark.lines import OUT_BYTES_FREE, open_part
-from extractors.spark.places import BUFFER_BYTES, Entry, Place, is_hidden
+from extractors.spark.places import BUFFER_BYTES, FileEntry, FileStore, is_hidden
 
 MAX_MEMBERS: Final = 10_000
 MAX_READ_BYTES: Final = 8 << 20
@@ -48,17 +48,17 @@ class ArchivePlace:
     """The members of one archive as a file system. A member's path consists of the archive's path, a slash and the member's
     name."""
 
-    place: Place
-    archive: Part
+    place: FileStore
+    archive: LogPart
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[FileEntry]:
         below = self._name(f"{directory}/")
-        found: dict[str, Entry] = {}
+        found: dict[str, FileEntry] = {}
         for member in self._members():
             first, slash, _ = member.filename.removeprefix(below).partition("/")
             if member.filename.startswith(below) and first and not is_hidden(first):
                 size = 0 if slash else member.file_size
-                found[first] = Entry(first, f"{directory}/{first}", bool(slash), size, 0)
+                found[first] = FileEntry(first, f"{directory}/{first}", bool(slash), size, 0)
         return [found[name] for name in sorted(found)]
 
     def open(self, path: str) -> BinaryIO:
@@ -92,7 +92,7 @@ class ArchivePlace:
             raise NotReadable(f"not read as a zip archive: {error}", cut=True) from error
 
 
-def is_archive(place: Place, part: Part) -> bool:
+def is_archive(place: FileStore, part: LogPart) -> bool:
     """Whether a file is an archive, judging by its name or its first bytes."""
     if part.name.endswith(_SUFFIX):
         return True

@@ -19,9 +19,9 @@ from extractors.spark.columns.written import WrittenColumns, unknown_columns, wr
 from extractors.spark.events import integer, text
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.names import dotted_table, is_bookkeeping, location
-from extractors.spark.plan.reads import End, EndKind, path_end, physical_reads, table_end
+from extractors.spark.plan.reads import EndKind, PlanEnd, path_end, physical_reads, table_end
 from extractors.spark.plan.text import Operator, PlanText, read_text
-from extractors.spark.plan.tree import Node, walk
+from extractors.spark.plan.tree import OperatorNode, walk
 from extractors.spark.plan.writes import Write
 from navlin.model.redaction import redact, without_credentials
 
@@ -58,7 +58,7 @@ MARK: Final = "#"
 """Prefix of the names that are given to nameless scans. No database name has it."""
 
 
-class Kind(StrEnum):
+class ScanKind(StrEnum):
     """Information by which a scan identifies its source. TABLE: a name. PATH: a location. CUT_PATH: the first of
     several locations. ROWS: only columns. BATCH_ROWS: only columns, of rows that another Spark plan computed. STREAM:
     a class.
@@ -73,16 +73,16 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScanSource:
     """The source of one scan. ``name`` is a path, a class, or the column names, one per line; for a table, ``end`` is the
     table and ``name`` its path, if known.
 
     ``streams`` is true if the scan certainly reads the stream, and not another table or file.
     """
 
-    kind: Kind
+    kind: ScanKind
     name: str = ""
-    end: End | None = None
+    end: PlanEnd | None = None
     streams: bool = False
 
 
@@ -104,29 +104,29 @@ class MicroBatch:
     inner: bool = False
 
     @property
-    def _nodes(self) -> tuple[Node, ...]:
+    def _nodes(self) -> tuple[OperatorNode, ...]:
         return tuple(walk(self.event.get("sparkPlanInfo")))
 
-    def scans(self) -> tuple[Scanned, ...]:
+    def scans(self) -> tuple[ScanSource, ...]:
         """Return the distinct scans of the plan, without local rows and named RDDs."""
-        found: dict[Scanned, None] = {}
+        found: dict[ScanSource, None] = {}
         hidden_below = -1
         for node in self._nodes:
             if 0 <= hidden_below < node.depth:
                 continue
             hidden_below = node.depth if node.name.startswith("Scan ExistingRDD Delta Table State") else -1
             if node.name.startswith("Scan ExistingRDD"):
-                found |= {Scanned(Kind.ROWS): None} if node.name == "Scan ExistingRDD" else {}
+                found |= {ScanSource(ScanKind.ROWS): None} if node.name == "Scan ExistingRDD" else {}
             elif "Scan" in node.name:
                 found |= dict.fromkeys(_scanned(node))
         return tuple(found)
 
-    def named(self, ends: Iterable[End]) -> dict[End, tuple[Scanned, ...]]:
+    def named(self, ends: Iterable[PlanEnd]) -> dict[PlanEnd, tuple[ScanSource, ...]]:
         """Return end → scans, for each of ``ends`` that represents nameless scans of this execution."""
         given = {end for end in ends if end.database.startswith(MARK)}
         if not given:
             return {}
-        by_id: dict[int, Node] = {}
+        by_id: dict[int, OperatorNode] = {}
         for node in self._nodes:
             if "Scan" in node.name and (match := _FIRST_ID.search(node.text, 0, 4000)):
                 by_id.setdefault(int(match[1]), node)
@@ -137,7 +137,7 @@ class MicroBatch:
             if end.readable in self.names  # else the end belongs to another execution
         }
 
-    def _named(self, end: End, printed: str, by_id: Mapping[int, Node]) -> Iterator[Scanned]:
+    def _named(self, end: PlanEnd, printed: str, by_id: Mapping[int, OperatorNode]) -> Iterator[ScanSource]:
         block = re.search(
             rf"^\(\d+\) BatchScan {re.escape(end.readable)}\b.*\n((?:.+\n)*)", printed, re.MULTILINE
         )
@@ -145,8 +145,8 @@ class MicroBatch:
         listed = _LISTED.search(body)
         columns = (attributes(listed[1]) if listed else None) or ()
         if self.names[end.readable].startswith(("Scan ExistingRDD", "LogicalRDD")):
-            kind = Kind.BATCH_ROWS if _OF_BATCH in body else Kind.ROWS
-            yield Scanned(kind, "\n".join(column.name for column in columns))
+            kind = ScanKind.BATCH_ROWS if _OF_BATCH in body else ScanKind.ROWS
+            yield ScanSource(kind, "\n".join(column.name for column in columns))
             return
         node = by_id.get(columns[0].id) if columns else None
         yield from _scanned(node) if node else ()
@@ -158,15 +158,15 @@ class MicroBatch:
         printed = read_text(text(self.event.get("physicalPlanDescription")))
         if printed.root is None or printed.command:
             # Extended plans print the input, not the output.
-            return unknown_columns(printed.doubt or Incomplete.EXPLAIN_MODE)
+            return unknown_columns(printed.uncertainty or Incomplete.EXPLAIN_MODE)
         # Add a command for the sink, as in the plan of an ordinary write.
         command = Operator(-1, _SINK.name, printed.root.indent - 3, "", children=(printed.root,))
-        whole = PlanText((command, *printed.operators), printed.doubt, subqueries=printed.subqueries)
+        whole = PlanText((command, *printed.operators), printed.uncertainty, subqueries=printed.subqueries)
         return written_columns([(_SINK, _WRITE)], whole, self._nodes)[0]
 
 
-_SINK: Final = Node("Sink", "Sink", {}, 0)
-_WRITE: Final = Write("Sink", "STREAM", End(EndKind.PATH, "/"))
+_SINK: Final = OperatorNode("Sink", "Sink", {}, 0)
+_WRITE: Final = Write("Sink", "STREAM", PlanEnd(EndKind.PATH, "/"))
 
 
 def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch | None:
@@ -218,7 +218,7 @@ def _without_state(block: re.Match[str]) -> str:
     return f"{block[1]}{found[0] if found else ''}"
 
 
-def _scanned(node: Node) -> Iterator[Scanned]:
+def _scanned(node: OperatorNode) -> Iterator[ScanSource]:
     streams = node.name.startswith(("MicroBatchScan", "ContinuousScan"))
     if streams:
         yield _of_stream(node)
@@ -233,20 +233,22 @@ def _scanned(node: Node) -> Iterator[Scanned]:
     files = {path_end(path): without_credentials(path) for path in where.paths} if where else {}
     for end in reads.ends:
         if end.kind is EndKind.PATH:
-            yield Scanned(Kind.PATH if reads.complete else Kind.CUT_PATH, files.get(end, end.name))
+            yield ScanSource(ScanKind.PATH if reads.complete else ScanKind.CUT_PATH, files.get(end, end.name))
         else:
-            yield Scanned(Kind.TABLE, path_end(where.paths[0]).name if where and where.paths else "", end)
+            yield ScanSource(
+                ScanKind.TABLE, path_end(where.paths[0]).name if where and where.paths else "", end
+            )
     if not reads.complete and not any(end.kind is EndKind.PATH for end in reads.ends):
-        yield Scanned(Kind.STREAM, redact(node.name)[:200])
+        yield ScanSource(ScanKind.STREAM, redact(node.name)[:200])
 
 
-def _of_stream(node: Node) -> Scanned:
+def _of_stream(node: OperatorNode) -> ScanSource:
     if (found := _ICEBERG.search(node.text)) and (table := dotted_table(found[1])):
-        return Scanned(Kind.TABLE, "", table_end(table), streams=True)
+        return ScanSource(ScanKind.TABLE, "", table_end(table), streams=True)
     behind = _BEHIND_COLUMNS.match(node.text)
     described = behind[1].strip() if behind else node.text
     # Older versions of Iceberg print no class: ``local.db.t [filters=]``.
     first = described.partition(" ")[0]
     if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
-        return Scanned(Kind.TABLE, "", table_end(table), streams=True)
-    return Scanned(Kind.STREAM, redact(described)[:300], streams=True)
+        return ScanSource(ScanKind.TABLE, "", table_end(table), streams=True)
+    return ScanSource(ScanKind.STREAM, redact(described)[:300], streams=True)

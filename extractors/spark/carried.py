@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from extractors.spark.application import Execution, Started
-from extractors.spark.columns.flow import Kind, SourceColumn
+from extractors.spark.application import SqlExecution, Started
+from extractors.spark.columns.flow import FlowKind, PlanColumn
 from extractors.spark.columns.replacing import replaced
 from extractors.spark.columns.written import ColumnFlow, WrittenColumns, unknown_columns
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.names import without_partitions
-from extractors.spark.plan.reads import MATERIALIZED, End, EndKind
+from extractors.spark.plan.reads import MATERIALIZED, EndKind, PlanEnd
 from extractors.spark.plan.writes import Write
 from navlin.model.keys import split_location
 
 SOURCE_KEPT: Final = "MERGE operation - materialize source"
 """Suffix of Delta's description of the execution that materializes the source of a MERGE."""
-_UNKNOWN: Final = ColumnFlow("", (), (), Kind.TRANSFORMATION, "", incomplete=True)
+_UNKNOWN: Final = ColumnFlow("", (), (), FlowKind.TRANSFORMATION, "", incomplete=True)
 BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
 """Columns that Delta adds to changed rows, for its change data feed."""
 
 
-def carried_columns(write: Write, execution: Execution, members: list[Execution]) -> WrittenColumns:
+def carried_columns(write: Write, execution: SqlExecution, members: list[SqlExecution]) -> WrittenColumns:
     """Return the columns that an execution below a command computes for the command.
 
     Several executions may run below a command, and most of them only look something up. The execution that computes
@@ -72,7 +72,7 @@ def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]])
         made |= {f"{name}#{number}": by_name[name] for number, name in started.plan.defines.items()}
         reasons |= dict.fromkeys(result.reasons)
 
-    def meaning(column: SourceColumn) -> ColumnFlow | None:
+    def meaning(column: PlanColumn) -> ColumnFlow | None:
         if column.end != MATERIALIZED:
             return None
         return made.get(column.name) or made.get(column.name.rpartition("#")[0]) or _UNKNOWN
@@ -83,21 +83,21 @@ def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]])
     return WrittenColumns(flows, tuple(reasons))
 
 
-def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenColumns:
+def changed_columns(write: Write, end: PlanEnd, columns: WrittenColumns) -> WrittenColumns:
     """Return the columns that a row change modifies. Values that a row keeps do not flow."""
     flows = []
     for flow in columns.flows:
-        own = SourceColumn(end, flow.output)
+        own = PlanColumn(end, flow.output)
         given = [each for each in flow.kept if not _is_same(each, own, write)]
         data = tuple(dict.fromkeys((*flow.data, *given)))
-        untouched = flow.kept and not data and flow.kind is Kind.IDENTITY
+        untouched = flow.kept and not data and flow.kind is FlowKind.IDENTITY
         if not (untouched and write.keeps_rows):
             control = tuple(each for each in flow.control if each not in data)
             flows.append(replace(flow, data=data, control=control, kept=()))
     return replace(columns, flows=tuple(flows))
 
 
-def _is_same(one: SourceColumn, other: SourceColumn, write: Write) -> bool:
+def _is_same(one: PlanColumn, other: PlanColumn, write: Write) -> bool:
     if one.name.lower() != other.name.lower():
         return False
     if one.end == other.end:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.reads import EndKind, PlanEnd
 from extractors.spark.plan.writes import Write
 
 MAX_TABLES: Final = 500
@@ -32,7 +32,7 @@ class Catalogs:
     seen: list[str] = field(default_factory=list)
 
     def learn(
-        self, writes: Iterable[Write], read: Iterable[End], configured: Mapping[str, frozenset[str]]
+        self, writes: Iterable[Write], read: Iterable[PlanEnd], configured: Mapping[str, frozenset[str]]
     ) -> None:
         """Learn from the commands and reads of one run. ``configured`` maps a class to the names of its catalogues."""
         ends = list(read)
@@ -52,7 +52,7 @@ class Catalogs:
         whole = {each for each in whole if len(each) <= MAX_NAME_CHARS}
         self.seen += sorted(whole - set(self.seen))[: MAX_TABLES - len(self.seen)]
 
-    def _written(self, end: End, configured: Mapping[str, frozenset[str]]) -> None:
+    def _written(self, end: PlanEnd, configured: Mapping[str, frozenset[str]]) -> None:
         catalog, _, database = end.database.partition(".")
         if end.kind is not EndKind.TABLE or not database:
             return
@@ -60,9 +60,9 @@ class Catalogs:
         owners = [each for each, tables in self.created.items() if table in tables]
         if len(owners) == 1 and catalog in configured.get(implementation(owners[0]), ()):
             known = self.names.setdefault(owners[0], catalog)
-            doubtful = [each for each, name in self.names.items() if name == catalog and each != owners[0]]
-            if known != catalog or doubtful:
-                self.names |= dict.fromkeys((owners[0], *doubtful), "")
+            uncertain = [each for each, name in self.names.items() if name == catalog and each != owners[0]]
+            if known != catalog or uncertain:
+                self.names |= dict.fromkeys((owners[0], *uncertain), "")
 
 
 def implementation(printed: str) -> str:

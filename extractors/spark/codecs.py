@@ -80,7 +80,7 @@ def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]
     frame.
     """
     raw.seek(restart)
-    source = _Bounded(raw, restart, end)
+    source = _FilePrefix(raw, restart, end)
     match codec:
         case "zstd":
             yield from _frames(source, _ZstdFrame)
@@ -97,7 +97,7 @@ def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]
                 yield Piece(source.offset - len(data), 0, data)
 
 
-class _Bounded:
+class _FilePrefix:
     """A file that appears to end at ``end``, so that reading it again yields the same bytes."""
 
     def __init__(self, raw: BinaryIO, offset: int, end: int) -> None:
@@ -105,18 +105,18 @@ class _Bounded:
 
     def read(self, count: int) -> bytes:
         wanted = min(count, self._end - self.offset)
-        held = []
+        parts = []
         while wanted > 0 and (data := self._raw.read(wanted)):
-            held.append(data)
+            parts.append(data)
             self.offset += len(data)
             wanted -= len(data)
-        return b"".join(held)
+        return b"".join(parts)
 
 
 # -- Frames: zstandard, gzip ----------------------------------------------------------------------------------------
 
 
-class _Frame(Protocol):
+class _OpenFrame(Protocol):
     """One frame that is being decompressed. ``feed`` yields the output. ``rest`` is the input after the frame's end,
     or None before the end is reached.
     """
@@ -154,7 +154,7 @@ class _GzipMember:
         return self._stream.unused_data if self._stream.eof else None
 
 
-def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:
+def _frames(source: _FilePrefix, make: Callable[[], _OpenFrame]) -> Iterator[Piece]:
     start, given = source.offset, 0
     frame = make()
     left, begun = b"", False
@@ -179,7 +179,7 @@ def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:
 # -- Blocks: lz4, snappy, lzf ---------------------------------------------------------------------------------------
 
 
-def _lz4_blocks(source: _Bounded) -> Iterator[Piece]:
+def _lz4_blocks(source: _FilePrefix) -> Iterator[Piece]:
     """Yield the blocks of an LZ4BlockOutputStream. Each block consists of magic, token, compressed length,
     decompressed length and checksum (little endian), followed by the bytes.
     """
@@ -208,7 +208,7 @@ def _ends(head: bytes, start: int) -> None:
         raise Unfinished(start)
 
 
-def _snappy_chunks(source: _Bounded) -> Iterator[Piece]:
+def _snappy_chunks(source: _FilePrefix) -> Iterator[Piece]:
     """Yield the blocks of a SnappyOutputStream. The stream has a header of 16 bytes, then for each block a length (big
     endian) and the bytes.
     """
@@ -259,7 +259,7 @@ def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
     return data
 
 
-def _lzf_chunks(source: _Bounded) -> Iterator[Piece]:
+def _lzf_chunks(source: _FilePrefix) -> Iterator[Piece]:
     """Yield LZF chunks. Each chunk consists of ``ZV``, a type and lengths (two bytes each, big endian), followed by
     the bytes.
     """

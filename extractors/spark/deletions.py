@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from extractors.spark.application import Execution
-from extractors.spark.columns.flow import Kind
+from extractors.spark.application import SqlExecution
+from extractors.spark.columns.flow import FlowKind
 from extractors.spark.columns.written import ColumnFlow, WrittenColumns
 from extractors.spark.plan.reading import PlanReading
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.reads import EndKind, PlanEnd
 
 _COMMAND: Final = "DeleteHoodieTableCommand"
 _OWN: Final = "_hoodie_"
 _KEY: Final = "_hoodie_record_key"
 
 
-def with_deletion(members: list[Execution]) -> list[Execution]:
+def with_deletion(members: list[SqlExecution]) -> list[SqlExecution]:
     """Give a DELETE command its table and columns, and remove the write of the execution that carries it out."""
     for place, each in enumerate(members):
         plan = each.started.plan if each.started else None
@@ -36,13 +36,13 @@ def with_deletion(members: list[Execution]) -> list[Execution]:
     return members
 
 
-def _with(execution: Execution, plan: PlanReading) -> Execution:
+def _with(execution: SqlExecution, plan: PlanReading) -> SqlExecution:
     return (
         replace(execution, started=replace(execution.started, plan=plan)) if execution.started else execution
     )
 
 
-def _table(plan: PlanReading) -> End | None:
+def _table(plan: PlanReading) -> PlanEnd | None:
     """Return the table whose record keys a plan saves; None unless there is exactly one."""
     if [write.command for write in plan.writes] != ["SaveIntoDataSourceCommand"]:
         return None
@@ -59,7 +59,7 @@ def _deleted(saved: WrittenColumns) -> WrittenColumns:
     """Return the columns of a DELETE. No values flow; the conditions that select the rows are control flow."""
     control = tuple(dict.fromkeys(each for flow in saved.flows for each in flow.control))
     flows = (
-        ColumnFlow(flow.output, (), control, Kind.TRANSFORMATION, "", incomplete=flow.incomplete)
+        ColumnFlow(flow.output, (), control, FlowKind.TRANSFORMATION, "", incomplete=flow.incomplete)
         for flow in saved.flows
         if not flow.output.startswith(_OWN)
     )

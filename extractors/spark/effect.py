@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from extractors.spark.application import Execution, Run
+from extractors.spark.application import ExecutionTree, SqlExecution
 from extractors.spark.carried import carried_columns, changed_columns
 from extractors.spark.columns.flow import strongest
 from extractors.spark.columns.written import ColumnFlow, WrittenColumns
@@ -16,7 +16,7 @@ from extractors.spark.outputs import outputs_of
 from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.jdbc import CATALOG_SCAN_CLASS
 from extractors.spark.plan.kinds import own_name
-from extractors.spark.plan.reads import End, Reads
+from extractors.spark.plan.reads import PlanEnd, Reads
 from extractors.spark.plan.writes import DELETE, SELECT, Write
 
 
@@ -24,12 +24,12 @@ from extractors.spark.plan.writes import DELETE, SELECT, Write
 class OutputColumns:
     """The columns that a run writes to one output."""
 
-    end: End
+    end: PlanEnd
     flows: tuple[ColumnFlow, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class RunEffect:
     """Inputs and outputs of a run, combined from all its executions. ``stored`` are pairs of a table and the path of its
     files.
 
@@ -39,9 +39,9 @@ class Effect:
     """
 
     operation: str
-    inputs: tuple[End, ...]
-    outputs: tuple[End, ...]
-    stored: tuple[tuple[End, str], ...]
+    inputs: tuple[PlanEnd, ...]
+    outputs: tuple[PlanEnd, ...]
+    stored: tuple[tuple[PlanEnd, str], ...]
     complete: bool
     unknown: tuple[str, ...]
     subjects: tuple[str, ...]
@@ -56,11 +56,11 @@ class Effect:
 
 
 def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
-    """Return the entries for ``Effect.unread`` that correspond to the names in ``Effect.unknown``."""
+    """Return the entries for ``RunEffect.unread`` that correspond to the names in ``RunEffect.unknown``."""
     return tuple(dict.fromkeys((Incomplete.UNKNOWN_INPUT, own_name(each)) for each in unknown))
 
 
-def effect_of(run: Run, *, failed: bool) -> Effect:
+def effect_of(run: ExecutionTree, *, failed: bool) -> RunEffect:
     """Return the combined effect of a run's executions. For a failed run, this is the intended effect; otherwise
     failed executions are left out.
     """
@@ -76,7 +76,7 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
     if any(each.started.plan.unknown_operators for each in members if each.started):
         reasons[Incomplete.UNKNOWN_OPERATOR] = None
     main = next((write for _, write in writes), None)
-    return Effect(
+    return RunEffect(
         operation=main.operation if main else SELECT,
         inputs=inputs.ends,
         outputs=outputs,
@@ -98,14 +98,14 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
 
 
 def _columns(
-    members: list[Execution], written_as: dict[tuple[int, End | None], End]
+    members: list[SqlExecution], written_as: dict[tuple[int, PlanEnd | None], PlanEnd]
 ) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
     """Return the columns of each output, and the reasons why some columns are unknown. Columns of an executed plan
     usually take precedence over those that the command planned.
     """
-    found: dict[End, dict[bool, list[WrittenColumns]]] = {}
-    deleted_from: set[End] = set()
-    stated: set[End] = set()
+    found: dict[PlanEnd, dict[bool, list[WrittenColumns]]] = {}
+    deleted_from: set[PlanEnd] = set()
+    stated: set[PlanEnd] = set()
     for each in members:
         if each.started is None:
             continue
@@ -160,7 +160,7 @@ def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
     )
 
 
-def _inputs(members: list[Execution]) -> Reads:
+def _inputs(members: list[SqlExecution]) -> Reads:
     plans = [each.started.plan for each in members if each.started]
     scanned = _together(plan.reads for plan in plans)
     named = _together(plan.named for plan in plans)
@@ -175,7 +175,7 @@ def _inputs(members: list[Execution]) -> Reads:
 
 
 def _together(reads: Iterable[Reads]) -> Reads:
-    ends: dict[End, None] = {}
+    ends: dict[PlanEnd, None] = {}
     unknown: dict[str, None] = {}
     reasons: dict[Incomplete, None] = {}
     for each in reads:
@@ -185,7 +185,7 @@ def _together(reads: Iterable[Reads]) -> Reads:
     return Reads(tuple(ends), tuple(reasons), tuple(unknown))
 
 
-def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:
+def _shape(members: list[SqlExecution], writes: list[tuple[SqlExecution, Write]]) -> str:
     """Return a fingerprint of a run's plans. Executions that only look something up are left out, because some runs do
     not need them.
     """

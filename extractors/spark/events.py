@@ -77,12 +77,12 @@ _LONE: Final = re.compile(
 )
 
 
-class NotAnEvent(ValueError):
+class NotASparkEvent(ValueError):
     """A line is not an event, or cannot be parsed."""
 
 
 def kind_of(line: bytes) -> str | None:
-    """Return the kind of event on a line; None if the event is not relevant. Raises `NotAnEvent` if the line is not an
+    """Return the kind of event on a line; None if the event is not relevant. Raises `NotASparkEvent` if the line is not an
     event."""
     if line.startswith(_USUAL):
         stop = line.find(b'"', 10, 210)
@@ -90,7 +90,7 @@ def kind_of(line: bytes) -> str | None:
             return KINDS.get(line[len(_USUAL) : stop])
     match = _EVENT.match(line)
     if match is None:
-        raise NotAnEvent("not a line of an event log")
+        raise NotASparkEvent("not a line of an event log")
     return KINDS.get(match[1])
 
 
@@ -100,7 +100,7 @@ def is_event(line: bytes) -> bool:
 
 
 def parse(line: bytes) -> dict[str, Any]:
-    """Return the event on a line as a JSON object. Raises `NotAnEvent`."""
+    """Return the event on a line as a JSON object. Raises `NotASparkEvent`."""
     try:
         try:
             event = orjson.loads(line)
@@ -109,9 +109,9 @@ def parse(line: bytes) -> dict[str, Any]:
             event = json.loads(_LONE.sub(r"\\ufffd", line.decode("utf-8", "replace")))
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise NotAnEvent(f"not JSON: {reason}") from error
+        raise NotASparkEvent(f"not JSON: {reason}") from error
     if not isinstance(event, dict):
-        raise NotAnEvent("not a JSON object")
+        raise NotASparkEvent("not a JSON object")
     return event
 
 
@@ -143,11 +143,11 @@ def job_start(line: bytes) -> JobStart | None:
 
 
 def integer(value: object, default: int | None = None) -> int:
-    """Return a value of an event if it is an integer, else the default. Raises `NotAnEvent` if no default is given."""
+    """Return a value of an event if it is an integer, else the default. Raises `NotASparkEvent` if no default is given."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62:
         return value
     if default is None:
-        raise NotAnEvent(f"a number was expected: {str(value)[:40]!r}")
+        raise NotASparkEvent(f"a number was expected: {str(value)[:40]!r}")
     return default
 
 

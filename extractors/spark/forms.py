@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from extractors.spark.places import Entry, Place
+from extractors.spark.places import FileEntry, FileStore
 
 IN_PROGRESS: Final = ".inprogress"
 _COMPACTING: Final = ".compact.inprogress"
@@ -31,7 +31,7 @@ _ATTEMPT: Final = re.compile(r"(.*\d.*)_(\d{1,4})$")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LogPart:
     """One file of a log. ``name`` is the file name without ``.inprogress``, so that it does not change when the log is
     finished.
     """
@@ -47,7 +47,7 @@ class Log:
     last change.
 
     ``ctime_ns`` is the inode change time if the log is a single file and the file system has that time. ``finished``
-    is true if the log's name shows that its writer has closed it. ``held`` is true if the log is currently open for
+    is true if the log's name shows that its writer has closed it. ``being_written`` is true if the log is currently open for
     writing; only HDFS knows that, so False proves nothing. ``parts`` is None for a directory that was not listed
     because the caller already knew it. ``missing`` are the numbers of a rolling log's missing parts, as inclusive
     ranges.
@@ -56,8 +56,8 @@ class Log:
     name: str
     mtime_ns: int
     finished: bool
-    parts: tuple[Part, ...] | None
-    held: bool = False
+    parts: tuple[LogPart, ...] | None
+    being_written: bool = False
     missing: tuple[tuple[int, int], ...] = ()
     ctime_ns: int = 0
 
@@ -92,14 +92,14 @@ def plain_path(log: str) -> str:
     return _CODEC.sub("", log.removesuffix(IN_PROGRESS))
 
 
-def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
+def find_logs(place: FileStore, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
     """Yield the logs in a directory. ``known(name, mtime_ns)`` returns whether a subdirectory is a finished log that
     need not be listed.
 
     Raises OSError if the directory itself cannot be listed.
     """
     files: dict[str, Log] = {}
-    databricks: list[Entry] = []
+    databricks: list[FileEntry] = []
     for entry in place.entries(directory):
         if entry.directory:
             if known(entry.path, entry.mtime_ns):
@@ -110,9 +110,16 @@ def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -
             databricks.append(entry)
         elif entry.size:
             name = _plain_name(entry.path)
-            part = Part(_plain_name(entry.name), entry.path, entry.size)
+            part = LogPart(_plain_name(entry.name), entry.path, entry.size)
             finished = not entry.name.endswith(IN_PROGRESS)
-            log = Log(name, entry.mtime_ns, finished, (part,), held=entry.held, ctime_ns=entry.ctime_ns)
+            log = Log(
+                name,
+                entry.mtime_ns,
+                finished,
+                (part,),
+                being_written=entry.being_written,
+                ctime_ns=entry.ctime_ns,
+            )
             if name not in files or finished:
                 files[name] = log
     yield from files.values()
@@ -120,7 +127,7 @@ def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -
         yield log
 
 
-def _of_directory(place: Place, directory: Entry) -> Log | Closed | None:
+def _of_directory(place: FileStore, directory: FileEntry) -> Log | Closed | None:
     try:
         found = place.entries(directory.path)
     except FileNotFoundError:
@@ -137,9 +144,9 @@ def reason_of(error: OSError, path: str) -> str:
     return f"{path}: {error.strerror}" if error.strerror else str(error)
 
 
-def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
-    numbered: list[tuple[int, bool, Part]] = []
-    latest_ns, running, held = mtime_ns, False, False
+def _rolling(path: str, found: Iterable[FileEntry], mtime_ns: int) -> Log | None:
+    numbered: list[tuple[int, bool, LogPart]] = []
+    latest_ns, running, being_written = mtime_ns, False, False
     for entry in found:
         if entry.name.endswith(_COMPACTING):
             continue  # the parts that it will replace still exist
@@ -147,9 +154,9 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
         match = _EVENTS.match(_plain_name(entry.name))
         if match is None:
             continue
-        held = held or entry.held
+        being_written = being_written or entry.being_written
         latest_ns = max(latest_ns, entry.mtime_ns)
-        part = Part(_plain_name(entry.name), entry.path, entry.size)
+        part = LogPart(_plain_name(entry.name), entry.path, entry.size)
         numbered.append((int(match[1]), match[2] is not None, part))
     compacted = max((number for number, compact, _ in numbered if compact), default=-1)
     kept = sorted(
@@ -165,7 +172,7 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
     missing = tuple(
         _between(max(compacted, 0), sorted(number for number, _, _ in kept if number > compacted))
     )
-    return Log(path, latest_ns if running else mtime_ns, not running, parts, held, missing)
+    return Log(path, latest_ns if running else mtime_ns, not running, parts, being_written, missing)
 
 
 def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -176,14 +183,18 @@ def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         last = number
 
 
-def _databricks(path: str, found: list[Entry]) -> Log | None:
+def _databricks(path: str, found: list[FileEntry]) -> Log | None:
     # The bare name is the file that is being written. It comes after the files with a time.
     found.sort(key=lambda entry: (entry.name == "eventlog", entry.name))
-    parts = tuple(Part(entry.name, entry.path, entry.size) for entry in found if entry.size)
+    parts = tuple(LogPart(entry.name, entry.path, entry.size) for entry in found if entry.size)
     latest_ns = max((entry.mtime_ns for entry in found), default=0)
-    held = any(entry.held for entry in found)
+    being_written = any(entry.being_written for entry in found)
     # These names do not show whether the application is over.
-    return Log(f"{path}/eventlog", latest_ns, finished=False, parts=parts, held=held) if parts else None
+    return (
+        Log(f"{path}/eventlog", latest_ns, finished=False, parts=parts, being_written=being_written)
+        if parts
+        else None
+    )
 
 
 def _plain_name(name: str) -> str:

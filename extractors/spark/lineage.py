@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.spark.application import Application, Run
-from extractors.spark.effect import Effect, effect_of
+from extractors.spark.application import ExecutionTree, SparkApplication
+from extractors.spark.effect import RunEffect, effect_of
 from extractors.spark.incomplete import Incomplete, in_words
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
 from extractors.spark.plan.conditions import Conditions
-from extractors.spark.plan.reads import End, EndKind
-from extractors.spark.queries import Queries
+from extractors.spark.plan.reads import EndKind, PlanEnd
+from extractors.spark.queries import QueryParser
 from extractors.spark.times import EARLIEST_MS
 from navlin.model.databases import Database, database_of, database_table_key
 from navlin.model.identity import identify
@@ -44,19 +44,19 @@ _NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s",
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ApplicationKeys:
     """Converts the names of an application's tables and paths to keys, and also the application itself if it runs on
     YARN.
     """
 
     source: Source
     estate: Estate
-    application: Application
+    application: SparkApplication
     metastore: str = ""
     yarn: str = ""
-    queries: Queries = field(default_factory=Queries)
+    queries: QueryParser = field(default_factory=QueryParser)
 
-    def key(self, end: End) -> Key:
+    def key(self, end: PlanEnd) -> Key:
         match end.kind:
             case EndKind.TABLE | EndKind.VIEW:
                 metastore = self.estate.serving(
@@ -74,7 +74,7 @@ class Names:
             case EndKind.TOPIC | EndKind.STEP:
                 return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
 
-    def _in_database(self, end: End) -> Key:
+    def _in_database(self, end: PlanEnd) -> Key:
         """Return the key of a table in a database. If the database's address is known, this is the same key as in
         OpenLineage's events.
         """
@@ -141,7 +141,7 @@ class Occurrence:
     """Spark's number of the execution within its application."""
 
 
-def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
+def records_of(run: ExecutionTree, names: ApplicationKeys, *, reads: bool) -> Iterator[Record]:
     """Yield the records of a run: the operation and its execution and, if the run succeeded, coverage and relations.
 
     Without ``reads``, nothing is yielded for a run that writes nothing.
@@ -175,7 +175,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
     yield from occurrence_records(occurrence, effect, names)
 
 
-def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
+def occurrence_records(occurrence: Occurrence, effect: RunEffect, names: ApplicationKeys) -> Iterator[Record]:
     app = names.application
     effect = names.queries.told(effect)
     # Keyed by identity, because the name of a table may be spelled in two ways.
@@ -238,7 +238,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
     yield from operation.records()
 
 
-def _whole(occurrence: Occurrence, effect: Effect) -> bool:
+def _whole(occurrence: Occurrence, effect: RunEffect) -> bool:
     """Whether all written columns are known. If runs of the operation may differ in their inputs and outputs, all of
     these must be known as well.
 
@@ -248,14 +248,14 @@ def _whole(occurrence: Occurrence, effect: Effect) -> bool:
     return effect.columns_complete and (occurrence.by_ends or effect.complete)
 
 
-def _read(inputs: tuple[Key, ...], effect: Effect, names: Names) -> tuple[Flow, ...]:
+def _read(inputs: tuple[Key, ...], effect: RunEffect, names: ApplicationKeys) -> tuple[Flow, ...]:
     incomplete: Attributes = {} if effect.complete else {"incomplete": True}
     deciding = {names.key(end).identity for end in only_control(effect)}
     kinds = {True: RelationType.CONTROL_FLOW, False: RelationType.DATA_FLOW}
     return tuple(Flow(key, incomplete, kinds[key.identity in deciding]) for key in inputs)
 
 
-def _written(outputs: tuple[Key, ...], effect: Effect, *, read: bool) -> tuple[Flow, ...]:
+def _written(outputs: tuple[Key, ...], effect: RunEffect, *, read: bool) -> tuple[Flow, ...]:
     # Mark the flow to the output itself as incomplete if not all columns are known, or if inputs are missing and none
     # are known.
     known = effect.columns_complete and (effect.complete or read)
@@ -263,18 +263,18 @@ def _written(outputs: tuple[Key, ...], effect: Effect, *, read: bool) -> tuple[F
     return tuple(Flow(key, incomplete) for key in outputs)
 
 
-def _locations(effect: Effect, names: Names) -> Iterator[tuple[Key, Key]]:
+def _locations(effect: RunEffect, names: ApplicationKeys) -> Iterator[tuple[Key, Key]]:
     for table, path in effect.stored:
         yield names.key(table), location_key(names.estate, path, names.application.default_fs)
 
 
-def _status(run: Run) -> str:
+def _status(run: ExecutionTree) -> str:
     if run.over:
         return FAILED if run.root.failed else UNKNOWN
     return FAILED if run.root.failed else SUCCEEDED
 
 
-def operation_name(app: Application, description: str) -> str:
+def operation_name(app: SparkApplication, description: str) -> str:
     """Return the application's name, followed by the job's description unless that is only a call site."""
     name = app.name or app.id or app.log
     if _NO_DESCRIPTION.match(description) or _CALL_SITE.match(description):

@@ -21,8 +21,8 @@ from extractors.spark.codecs import (
     codec_of,
     pieces,
 )
-from extractors.spark.forms import IN_PROGRESS, Part
-from extractors.spark.places import Place
+from extractors.spark.forms import IN_PROGRESS, LogPart
+from extractors.spark.places import FileStore
 
 HEAD_BYTES: Final = 16 << 10
 """Number of bytes at the beginning of a part that distinguish it from other parts of the same name."""
@@ -57,7 +57,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line. ``offset`` is the file offset of its beginning or, in a compressed file, of the block with its
     beginning.
 
@@ -91,8 +91,8 @@ class LogLines:
 
     def __init__(
         self,
-        place: Place,
-        parts: tuple[Part, ...],
+        place: FileStore,
+        parts: tuple[LogPart, ...],
         start: Mark | None,
         *,
         skipping: bool = False,
@@ -124,7 +124,7 @@ class LogLines:
         self._max_bytes = max(max_bytes, self.mark.skip)
         self._stopped = False
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[LogLine]:
         names = [part.name for part in self._parts]
         first = names.index(self.mark.part)
         for number, part in enumerate(self._parts[first:], first):
@@ -140,7 +140,7 @@ class LogLines:
                 return
         self.at_end = True
 
-    def _of_part(self, part: Part, *, rest: bool, finished: bool) -> Iterator[Line]:
+    def _of_part(self, part: LogPart, *, rest: bool, finished: bool) -> Iterator[LogLine]:
         start = self.mark
         with open_part(self._place, part) as raw:
             begun = _Begun()
@@ -163,9 +163,9 @@ class LogLines:
             self.has_rest = begun.bytes > 0
             if rest and begun.bytes:
                 # The mark stays before this line, so that the whole line is read again if the file grows.
-                yield Line(self.mark, part.path, b"".join(begun.held), whole=False)
+                yield LogLine(self.mark, part.path, b"".join(begun.buffered), whole=False)
 
-    def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
+    def _of_piece(self, piece: Piece, part: LogPart, begun: _Begun) -> Iterator[LogLine]:
         data, lines = piece.data, self._lines
         self.read_bytes += len(data)
         self.out_bytes += len(data)
@@ -189,11 +189,11 @@ class LogLines:
             if self.skipping:
                 self.skipping = False
             elif begun.bytes + stop - start > self._max_line_bytes:
-                yield Line(mark, part.path, b"", too_long=True)
+                yield LogLine(mark, part.path, b"", too_long=True)
             elif begun.bytes:
-                yield Line(mark, part.path, b"".join((*begun.held, data[start:stop])))
+                yield LogLine(mark, part.path, b"".join((*begun.buffered, data[start:stop])))
             else:
-                yield Line(mark, part.path, data[start:stop])
+                yield LogLine(mark, part.path, data[start:stop])
             begun.clear()
             start = stop + 1
         self._lines = lines
@@ -203,11 +203,11 @@ class LogLines:
         elif start < len(data):
             begun.add(data[start:])
             if begun.bytes > self._max_line_bytes:
-                yield Line(self.mark, part.path, b"", too_long=True)
+                yield LogLine(self.mark, part.path, b"", too_long=True)
                 self.mark, self.skipping = self._mark(part, piece, len(data)), True
                 begun.clear()
 
-    def _behind_nuls(self, part: Part, piece: Piece, start: int, begun: _Begun) -> int:
+    def _behind_nuls(self, part: LogPart, piece: Piece, start: int, begun: _Begun) -> int:
         """Skip the NULs at ``start``, add them to ``holes``, and return the position after them. The NULs may have
         begun in an earlier piece. Within a line, nothing is skipped.
         """
@@ -233,7 +233,7 @@ class LogLines:
             self.beyond = f"{cpu_s:.0f} s of CPU went into {self.read_bytes} bytes"
         return bool(self.beyond)
 
-    def _mark(self, part: Part, piece: Piece, position: int) -> Mark:
+    def _mark(self, part: LogPart, piece: Piece, position: int) -> Mark:
         if self.codec == PLAIN:
             return Mark(part.name, piece.restart + piece.before + position, 0)
         return Mark(part.name, piece.restart, piece.before + position)
@@ -253,21 +253,21 @@ class _Begun:
     """A line whose end has not been read yet."""
 
     def __init__(self) -> None:
-        self.held: list[bytes] = []
+        self.buffered: list[bytes] = []
         self.bytes = 0
 
     def add(self, data: bytes) -> None:
-        self.held.append(data)
+        self.buffered.append(data)
         self.bytes += len(data)
 
     def clear(self) -> None:
         if self.bytes:
-            self.held, self.bytes = [], 0
+            self.buffered, self.bytes = [], 0
 
 
 def lines_at(
-    place: Place, parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
-) -> Iterator[Line]:
+    place: FileStore, parts: tuple[LogPart, ...], marks: Iterable[Mark], max_line_bytes: int
+) -> Iterator[LogLine]:
     """Yield the lines at these marks, decompressing each frame only once. Marks in parts that no longer exist are
     skipped.
     """
@@ -295,14 +295,14 @@ def lines_at(
                 break
 
 
-def all_lines(place: Place, part: Part, max_line_bytes: int) -> Iterator[Line]:
+def all_lines(place: FileStore, part: LogPart, max_line_bytes: int) -> Iterator[LogLine]:
     """Yield all lines of one part."""
     yield from LogLines(
         place, (part,), None, last_line=True, max_line_bytes=max_line_bytes, max_bytes=part.size << 10
     )
 
 
-def open_part(place: Place, part: Part) -> BinaryIO:
+def open_part(place: FileStore, part: LogPart) -> BinaryIO:
     """Open a part's file, even if ``.inprogress`` has been removed from its name since planning. Raises
     `FileWentAway`.
     """
@@ -316,13 +316,13 @@ def open_part(place: Place, part: Part) -> BinaryIO:
     )
 
 
-def head_of(place: Place, part: Part, count: int) -> str:
+def head_of(place: FileStore, part: LogPart, count: int) -> str:
     """Return the hash of the part's first ``count`` bytes. If the part is shorter, the hash differs."""
     with open_part(place, part) as raw:
         return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
 
 
-def tail_of(place: Place, part: Part, end: int) -> str:
+def tail_of(place: FileStore, part: LogPart, end: int) -> str:
     """Return the hash of up to `TAIL_BYTES` before ``end``. If the part is shorter, the hash differs."""
     with open_part(place, part) as raw:
         raw.seek(max(0, end - TAIL_BYTES))

@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from extractors.spark.application import Execution
+from extractors.spark.application import SqlExecution
 from extractors.spark.plan.names import SESSION_CATALOG, without_partitions
-from extractors.spark.plan.reads import End, EndKind, path_end
+from extractors.spark.plan.reads import EndKind, PlanEnd, path_end
 from extractors.spark.plan.writes import CREATE_AS_SELECT, Write
 from navlin.model.keys import split_location
 
 
 def outputs_of(
-    writes: list[tuple[Execution, Write]], catalogs: Callable[[str], frozenset[str]]
-) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
+    writes: list[tuple[SqlExecution, Write]], catalogs: Callable[[str], frozenset[str]]
+) -> tuple[tuple[PlanEnd, ...], tuple[tuple[PlanEnd, str], ...], dict[tuple[int, PlanEnd | None], PlanEnd]]:
     """Return the outputs; (table, path of its files) pairs; and (execution id, target as printed) → output."""
     ends = {
         (execution.id, write.end): _end(execution, write, writes, catalogs) for execution, write in writes
     }
-    stored: dict[tuple[End, str], None] = {}
+    stored: dict[tuple[PlanEnd, str], None] = {}
     for execution, write in writes:
         end = ends[execution.id, write.end]
         if end is not None and end.kind is not EndKind.PATH and write.path:
@@ -35,7 +35,7 @@ def outputs_of(
         for execution, write in writes
         if write.operation == CREATE_AS_SELECT and (end := ends[execution.id, write.end])
     }
-    written_as: dict[tuple[int, End | None], End] = {}
+    written_as: dict[tuple[int, PlanEnd | None], PlanEnd] = {}
     for (number, named), end in ends.items():
         if end is None:
             continue
@@ -49,11 +49,11 @@ def outputs_of(
 
 
 def _end(
-    execution: Execution,
+    execution: SqlExecution,
     write: Write,
-    writes: list[tuple[Execution, Write]],
+    writes: list[tuple[SqlExecution, Write]],
     catalogs: Callable[[str], frozenset[str]],
-) -> End | None:
+) -> PlanEnd | None:
     """Return the target of a command under its full name; None if it is uncertain.
 
     Some commands print only part of the name. The database may be missing, if it is the session's current one
@@ -104,8 +104,8 @@ _SESSION: Final = re.compile(r"(?:Session|Delta|Unity)Catalog|V2SessionCatalog\(
 
 
 def _in_catalog(
-    end: End, catalog: str, names: frozenset[str], writes: list[tuple[Execution, Write]]
-) -> End | None:
+    end: PlanEnd, catalog: str, names: frozenset[str], writes: list[tuple[SqlExecution, Write]]
+) -> PlanEnd | None:
     """Return a table whose catalogue is printed only as a class. The table is named as in another execution or,
     failing that, placed in the only catalogue of this class. Return None if both are uncertain.
     """
@@ -122,7 +122,7 @@ def _in_catalog(
     return end if name == SESSION_CATALOG else replace(end, database=f"{name}.{end.database}".rstrip("."))
 
 
-def _as_output(end: End, outputs: tuple[End, ...]) -> End:
+def _as_output(end: PlanEnd, outputs: tuple[PlanEnd, ...]) -> PlanEnd:
     """Return the output for a target. The output may be named with its file system although the target is not."""
     if end in outputs:
         return end
@@ -130,7 +130,7 @@ def _as_output(end: End, outputs: tuple[End, ...]) -> End:
     return next((each for each in outputs if split_location(each.name)[2] == path), end)
 
 
-def _qualified(ends: Iterable[End]) -> Iterator[End]:
+def _qualified(ends: Iterable[PlanEnd]) -> Iterator[PlanEnd]:
     """Yield the targets, except paths without a file system that also occur with one. A directory command and the
     execution below it print both forms.
     """

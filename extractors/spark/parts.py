@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from extractors.lineage.operations import Flow, Part
-from extractors.spark.columns.flow import Kind, SourceColumn
+from extractors.lineage.operations import Flow, SubOperation
+from extractors.spark.columns.flow import FlowKind, PlanColumn
 from extractors.spark.columns.written import ColumnFlow
-from extractors.spark.effect import Effect, OutputColumns
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.effect import OutputColumns, RunEffect
+from extractors.spark.plan.reads import EndKind, PlanEnd
 from navlin.model.keys import (
     Key,
     RelationType,
@@ -29,7 +29,7 @@ stated only once.
 """
 
 
-def only_control(effect: Effect) -> frozenset[End]:
+def only_control(effect: RunEffect) -> frozenset[PlanEnd]:
     """Return the inputs that are only control flow, because they certainly provide no values for written columns."""
     flows = [flow for output in effect.columns for flow in output.flows]
     if not flows or not effect.columns_complete or any(_counts(flow) for flow in flows):
@@ -40,10 +40,10 @@ def only_control(effect: Effect) -> frozenset[End]:
 
 def _counts(flow: ColumnFlow) -> bool:
     """Whether a column depends on whole rows, like a count, or is computed by a program."""
-    return flow.opaque or (flow.kind is Kind.AGGREGATION and not flow.data)
+    return flow.opaque or (flow.kind is FlowKind.AGGREGATION and not flow.data)
 
 
-def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key]) -> Iterator[Part]:
+def parts_of(operation: Key, effect: RunEffect, key_of: Callable[[PlanEnd], Key]) -> Iterator[SubOperation]:
     """Yield the sub-operations of all columns that an operation writes."""
     parts = _Parts(operation, key_of)
     for output in effect.columns:
@@ -53,13 +53,13 @@ def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key]) -> It
 class _Parts:
     """Creates sub-operations. Each key is created only once, because the same columns flow into many other columns."""
 
-    def __init__(self, operation: Key, key_of: Callable[[End], Key]) -> None:
+    def __init__(self, operation: Key, key_of: Callable[[PlanEnd], Key]) -> None:
         self._operation = operation
         self._key_of = key_of
-        self._ends: dict[End, Key] = {}
-        self._columns: dict[SourceColumn, Key] = {}
+        self._ends: dict[PlanEnd, Key] = {}
+        self._columns: dict[PlanColumn, Key] = {}
 
-    def _column(self, column: SourceColumn) -> Key:
+    def _column(self, column: PlanColumn) -> Key:
         key = self._columns.get(column)
         if key is None:
             end = column.end
@@ -77,23 +77,23 @@ class _Parts:
             self._columns[column] = key
         return key
 
-    def of(self, output: OutputColumns) -> Iterator[Part]:
+    def of(self, output: OutputColumns) -> Iterator[SubOperation]:
         common = _common(output.flows)
         for flow in output.flows:
             yield self._of_column(output.end, flow, common)
         if common:
             yield self._predicate(output, common)
 
-    def _of_column(self, end: End, flow: ColumnFlow, common: frozenset[SourceColumn]) -> Part:
-        written = self._column(SourceColumn(end, flow.output))
+    def _of_column(self, end: PlanEnd, flow: ColumnFlow, common: frozenset[PlanColumn]) -> SubOperation:
+        written = self._column(PlanColumn(end, flow.output))
         control = [each for each in flow.control if each not in common]
         flags: Attributes = {name: True for name in ("inferred", "parsed") if getattr(flow, name)}
-        return Part(
+        return SubOperation(
             sub_operation_key(self._operation, written.identity, name=bounded(flow.output, 1000)),
             {
                 **_shared("PROJECTION", (*flow.data, *control), [f"{end.readable}.{flow.output}"]),
                 # The text of a query does not show whether a column passes unchanged.
-                "transformation": None if flow.parsed and flow.kind is Kind.IDENTITY else flow.kind.value,
+                "transformation": None if flow.parsed and flow.kind is FlowKind.IDENTITY else flow.kind.value,
                 "expression": bounded(flow.expression, MAX_EXPRESSION_BYTES),
                 "inferred": flow.inferred or None,
                 "parsed": flow.parsed or None,
@@ -107,26 +107,26 @@ class _Parts:
             [Flow(written, flags)],
         )
 
-    def _predicate(self, output: OutputColumns, common: frozenset[SourceColumn]) -> Part:
+    def _predicate(self, output: OutputColumns, common: frozenset[PlanColumn]) -> SubOperation:
         part = f"predicate {self._key_of(output.end).identity}"
         columns = sorted(common, key=lambda each: (each.end.readable, each.name))
         outputs = [f"{output.end.readable}.{flow.output}" for flow in output.flows]
-        return Part(
+        return SubOperation(
             sub_operation_key(self._operation, part, name="predicate"),
             _shared("PREDICATE", columns, outputs),
             self._flows(columns, RelationType.CONTROL_FLOW),
-            [Flow(self._column(SourceColumn(output.end, flow.output))) for flow in output.flows],
+            [Flow(self._column(PlanColumn(output.end, flow.output))) for flow in output.flows],
         )
 
     def _flows(
-        self, sources: Iterable[SourceColumn], kind: RelationType, flags: Attributes | None = None
+        self, sources: Iterable[PlanColumn], kind: RelationType, flags: Attributes | None = None
     ) -> list[Flow]:
         # Keyed by identity, because the name of a column may be spelled in two ways.
         keys = {key.identity: key for key in map(self._column, sources)}
         return [Flow(key, flags or {}, kind) for key in keys.values()]
 
 
-def _shared(edge_type: str, sources: Iterable[SourceColumn], outputs: list[str]) -> dict[str, Any]:
+def _shared(edge_type: str, sources: Iterable[PlanColumn], outputs: list[str]) -> dict[str, Any]:
     inputs = dict.fromkeys(f"{each.end.readable}.{each.name}" for each in sources)
     return {
         "internalType": "spark_sub_operation",
@@ -137,7 +137,7 @@ def _shared(edge_type: str, sources: Iterable[SourceColumn], outputs: list[str])
     }
 
 
-def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[SourceColumn]:
+def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[PlanColumn]:
     """Return the columns that control all written columns, if stating them for each would exceed `MAX_CONTROLS`."""
     if sum(len(flow.control) for flow in flows) <= MAX_CONTROLS:
         return frozenset()

@@ -15,10 +15,10 @@ SCHEME: Final = "hdfs://"
 BUFFER_BYTES: Final = 256 << 10
 
 
-class Entry(NamedTuple):
-    """A file or directory in a listing, to be opened or listed by ``path``. ``held`` is true if the file system knows
-    that the file is being written; the file is then not stale, whatever its time. ``ctime_ns`` is the time of the last
-    change of any kind, by a clock that the file's writer cannot set back; 0 if there is none.
+class FileEntry(NamedTuple):
+    """A file or directory in a listing, to be opened or listed by ``path``. ``being_written`` is true if the file
+    system knows that the file is being written; the file is then not stale, whatever its time. ``ctime_ns`` is the time
+    of the last change of any kind, by a clock that the file's writer cannot set back; 0 if there is none.
     """
 
     name: str
@@ -26,15 +26,15 @@ class Entry(NamedTuple):
     directory: bool
     size: int
     mtime_ns: int
-    held: bool = False
+    being_written: bool = False
     ctime_ns: int = 0
 
 
-class Place(Protocol):
+class FileStore(Protocol):
     """A file system. Its state must be small, because it is sent to Spark tasks. Both methods raise OSError, including
     FileNotFoundError."""
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[FileEntry]:
         """Return a directory's current entries, ordered by name, without hidden ones."""
         ...
 
@@ -49,7 +49,7 @@ class LocalPlace:
 
     root: str
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[FileEntry]:
         found = []
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -63,7 +63,7 @@ class LocalPlace:
                     continue
                 if (is_directory := S_ISDIR(stat.st_mode)) or S_ISREG(stat.st_mode):
                     found.append(
-                        Entry(
+                        FileEntry(
                             entry.name,
                             entry.path,
                             is_directory,
@@ -85,16 +85,16 @@ class HdfsPlace:
 
     address: HdfsAddress
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[FileEntry]:
         client = hdfs(self.address)
         statuses = [
             each for each in client.list(self._path(directory)) if not is_hidden(each.path.rpartition("/")[2])
         ]
         # The NameNode does not know the flushed length of a file that is being written, but a DataNode does.
-        held = [each.path for each in statuses if each.under_construction]
-        lengths = dict(zip(held, client.lengths(held), strict=True))
+        being_written = [each.path for each in statuses if each.under_construction]
+        lengths = dict(zip(being_written, client.lengths(being_written), strict=True))
         return [
-            Entry(
+            FileEntry(
                 each.path.rpartition("/")[2],
                 f"{self.address.url}{each.path}",
                 each.directory,

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from extractors.spark.columns.databases import ROWS
-from extractors.spark.columns.flow import Kind, SourceColumn
+from extractors.spark.columns.flow import FlowKind, PlanColumn
 from extractors.spark.columns.replacing import replaced
 from extractors.spark.columns.written import ColumnFlow
-from extractors.spark.effect import Effect, OutputColumns
+from extractors.spark.effect import OutputColumns, RunEffect
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.jdbc import question
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.reads import EndKind, PlanEnd
 from navlin.model.redaction import redact
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import Made, Name, Question
+from navlin.sql.reading import Name, ParsedStatement, TextToRead
 from navlin.sql.reading import SourceColumn as NamedColumn
 
 MAX_CHARS: Final = 65_536
@@ -33,34 +33,34 @@ _QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
 
 _PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
 """Oracle's pseudocolumns and functions that look like columns."""
-_UNREAD: Final = ColumnFlow("", (), (), Kind.IDENTITY, "", incomplete=True, parsed=True)
+_UNREAD: Final = ColumnFlow("", (), (), FlowKind.IDENTITY, "", incomplete=True, parsed=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    tables: tuple[End, ...]
+class _ParsedQuery:
+    tables: tuple[PlanEnd, ...]
     columns: Mapping[str, ColumnFlow]
     complete: bool
 
 
 @dataclass(slots=True)
-class Queries:
+class QueryParser:
     """Parses queries, each text only once. It must be closed."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_CHARS, CPU_S))
-    _known: dict[str, Made | None] = field(default_factory=dict)
+    _known: dict[str, ParsedStatement | None] = field(default_factory=dict)
 
     def close(self) -> None:
         """End the child process that parses texts."""
         self._reader.close()
 
-    def told(self, effect: Effect) -> Effect:
+    def told(self, effect: RunEffect) -> RunEffect:
         """Return the effect with queries replaced by the tables and columns that they read."""
         columns = [
             each for output in effect.columns for flow in output.flows for each in (*flow.data, *flow.control)
         ]
         ends = dict.fromkeys((*effect.inputs, *(each.end for each in columns)))
-        asked: dict[End, set[str]] = {end: set() for end in ends if end.kind is EndKind.QUERY}
+        asked: dict[PlanEnd, set[str]] = {end: set() for end in ends if end.kind is EndKind.QUERY}
         if not asked:
             return effect
         for each in columns:
@@ -69,7 +69,7 @@ class Queries:
         read = {end: self._read(end, sorted(names)) for end, names in asked.items()}
         return _replaced(effect, read)
 
-    def _read(self, end: End, asked: list[str]) -> _Read | None:
+    def _read(self, end: PlanEnd, asked: list[str]) -> _ParsedQuery | None:
         names = [name for name in asked if name != ROWS]
         made = self._made(end.name if end.database else question(end.name, names))
         if made is None:
@@ -81,36 +81,36 @@ class Queries:
             for name, column in zip(keys, made.columns, strict=False):
                 data, control = _sources(end, column.data), _sources(end, column.control)
                 columns[name] = _column(data, control, complete=column.complete)
-        return _Read(tuple(_table(end, each.name) for each in made.tables), columns, made.complete)
+        return _ParsedQuery(tuple(_table(end, each.name) for each in made.tables), columns, made.complete)
 
-    def _made(self, text: str) -> Made | None:
+    def _made(self, text: str) -> ParsedStatement | None:
         if text not in self._known:
             dialects = _QUOTED_OTHERWISE if "`" in text else _DIALECTS
-            made = self._reader.read(Question(text, {}, dialects=dialects)).made
+            made = self._reader.read(TextToRead(text, {}, dialects=dialects)).made
             self._known[text] = made[0] if len(made) == 1 and made[0].kind == "SELECT" else None
         return self._known[text]
 
 
 def _column(
-    data: tuple[SourceColumn, ...], control: tuple[SourceColumn, ...], *, complete: bool = True
+    data: tuple[PlanColumn, ...], control: tuple[PlanColumn, ...], *, complete: bool = True
 ) -> ColumnFlow:
-    return ColumnFlow("", data, control, Kind.IDENTITY, "", incomplete=not complete, parsed=True)
+    return ColumnFlow("", data, control, FlowKind.IDENTITY, "", incomplete=not complete, parsed=True)
 
 
-def _table(end: End, name: Name) -> End:
-    return End(EndKind.JDBC, str(name), end.database, end.url)
+def _table(end: PlanEnd, name: Name) -> PlanEnd:
+    return PlanEnd(EndKind.JDBC, str(name), end.database, end.url)
 
 
-def _sources(end: End, columns: Iterable[NamedColumn]) -> tuple[SourceColumn, ...]:
+def _sources(end: PlanEnd, columns: Iterable[NamedColumn]) -> tuple[PlanColumn, ...]:
     return tuple(
-        SourceColumn(_table(end, each.table), each.column)
+        PlanColumn(_table(end, each.table), each.column)
         for each in columns
         if each.column.lower() not in _PSEUDO
     )
 
 
-def _replaced(effect: Effect, read: Mapping[End, _Read | None]) -> Effect:
-    inputs: dict[End, None] = {}
+def _replaced(effect: RunEffect, read: Mapping[PlanEnd, _ParsedQuery | None]) -> RunEffect:
+    inputs: dict[PlanEnd, None] = {}
     unread: dict[str, None] = {}
     for end in effect.inputs:
         found = read.get(end)
@@ -126,25 +126,25 @@ def _replaced(effect: Effect, read: Mapping[End, _Read | None]) -> Effect:
         )
         for output in effect.columns
     ]
-    doubtful = any(
+    uncertain = any(
         flow.incomplete and not before.incomplete
         for output, old in zip(outputs, effect.columns, strict=True)
         for flow, before in zip(output.flows, old.flows, strict=True)
     )
-    doubt = unread or doubtful or any(each is None or not each.complete for each in read.values())
-    reasons = dict.fromkeys((*effect.reasons, *([Incomplete.QUERY] if doubt else [])))
+    uncertainty = unread or uncertain or any(each is None or not each.complete for each in read.values())
+    reasons = dict.fromkeys((*effect.reasons, *([Incomplete.QUERY] if uncertainty else [])))
     return replace(
         effect,
         inputs=tuple(inputs),
         columns=tuple(outputs),
         complete=effect.complete and not unread,
-        columns_complete=effect.columns_complete and not doubt,
+        columns_complete=effect.columns_complete and not uncertainty,
         unknown=(*effect.unknown, *unread),
         reasons=tuple(reasons),
     )
 
 
-def _meaning(column: SourceColumn, read: Mapping[End, _Read | None]) -> ColumnFlow | None:
+def _meaning(column: PlanColumn, read: Mapping[PlanEnd, _ParsedQuery | None]) -> ColumnFlow | None:
     if column.end not in read:
         return None
     query = read[column.end]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from extractors.spark.forms import Part
+from extractors.spark.forms import LogPart
 from extractors.spark.lines import Mark
 
 _NUMBER: Final = re.compile(r"events_(\d+)_.*?(\.compact)?$")
@@ -32,7 +32,7 @@ def is_compact(part: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ResumePoint:
     """The position from which to resume a rolling log if the part at the mark no longer exists.
 
     ``anew`` is true if that is the start of a compacted part. A compacted part begins with the application's own
@@ -43,7 +43,7 @@ class Entry:
     anew: bool
 
 
-def entry_behind(mark: Mark, parts: tuple[Part, ...]) -> Entry | None:
+def entry_behind(mark: Mark, parts: tuple[LogPart, ...]) -> ResumePoint | None:
     """Return the position from which to resume. Return None if the part at the mark exists, or if the log must be read
     from its beginning.
     """
@@ -55,10 +55,10 @@ def entry_behind(mark: Mark, parts: tuple[Part, ...]) -> Entry | None:
     )
     if behind is None:
         return None
-    return Entry(Mark(behind.name, 0, 0), is_compact(behind.name))
+    return ResumePoint(Mark(behind.name, 0, 0), is_compact(behind.name))
 
 
-def _stands_for(part: Part, number: int) -> bool:
+def _stands_for(part: LogPart, number: int) -> bool:
     return is_compact(part.name) and number_of(part.name) >= number
 
 

@@ -17,23 +17,30 @@ from urllib.parse import unquote, urlsplit
 from extractors.hdfs.client import HdfsAddress
 from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark import events
-from extractors.spark.application import Application, ApplicationState, Run, Started, to_started, to_statement
+from extractors.spark.application import (
+    ApplicationState,
+    ExecutionTree,
+    SparkApplication,
+    Started,
+    to_started,
+    to_statement,
+)
 from extractors.spark.archives import ArchivePlace, NotReadable, is_archive
 from extractors.spark.codecs import PLAIN
 from extractors.spark.forms import (
     IN_PROGRESS,
     Closed,
     Log,
-    Part,
+    LogPart,
     application_in,
     find_logs,
     plain_path,
     reason_of,
 )
-from extractors.spark.lineage import Names, records_of
+from extractors.spark.lineage import ApplicationKeys, records_of
 from extractors.spark.lines import (
     HEAD_BYTES,
-    Line,
+    LogLine,
     LogLines,
     Mark,
     all_lines,
@@ -42,8 +49,8 @@ from extractors.spark.lines import (
     lines_at,
     tail_of,
 )
-from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
-from extractors.spark.queries import Queries
+from extractors.spark.places import SCHEME, FileStore, HdfsPlace, LocalPlace, split_url
+from extractors.spark.queries import QueryParser
 from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number_of
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
@@ -86,7 +93,7 @@ class LogSplit(Split):
     """
 
     log: str
-    parts: tuple[Part, ...]
+    parts: tuple[LogPart, ...]
     mtime_ns: int
     finished: bool
     over: bool
@@ -102,7 +109,7 @@ class LogSplit(Split):
     state: Mapping[str, Any] | None = None
     missing: tuple[tuple[int, int], ...] = ()
     sizes: Mapping[str, int] | None = None
-    archive: Part | None = None
+    archive: LogPart | None = None
     further: tuple[LogSplit, ...] = ()
     state_bytes: int = MAX_STATE_BYTES
 
@@ -163,7 +170,7 @@ class SparkEvents(Extractor):
         return (self.path,) if isinstance(self.place, LocalPlace) else ()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FileStore:
         """File system of the logs. Raises ValueError for an unsupported file system."""
         if not self.path.startswith(SCHEME):
             return LocalPlace(self.path)
@@ -228,7 +235,7 @@ class SparkEvents(Extractor):
             try:
                 if not line.too_long and events.kind_of(line.data) == events.ENVIRONMENT:
                     return events.mapping(events.parse(line.data).get("Spark Properties"))
-            except events.NotAnEvent:
+            except events.NotASparkEvent:
                 continue
         return None
 
@@ -273,7 +280,7 @@ class SparkEvents(Extractor):
     def _split(self, log: Log, known: Mapping[str, Any] | None, now_ms: int) -> LogSplit | None:
         if log.parts is None:
             return None
-        stale = not log.held and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
+        stale = not log.being_written and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
         over = log.finished or stale
         split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms, missing=log.missing)
         split = replace(split, ctime_ns=log.ctime_ns)
@@ -308,7 +315,7 @@ class SparkEvents(Extractor):
         if not isinstance(split, LogSplit):
             raise TypeError(f"not a split of spark_events: {split!r}")
         if split.archive or split.mark or not is_archive(self.place, split.parts[0]):
-            with closing(Queries()) as queries:
+            with closing(QueryParser()) as queries:
                 yield from _LogReading(self, split, queries).records()
         else:
             yield from self._of_archive(split)
@@ -334,7 +341,7 @@ class SparkEvents(Extractor):
 
 
 class _LogReading:
-    def __init__(self, extractor: SparkEvents, split: LogSplit, queries: Queries) -> None:
+    def __init__(self, extractor: SparkEvents, split: LogSplit, queries: QueryParser) -> None:
         self._place = ArchivePlace(extractor.place, split.archive) if split.archive else extractor.place
         self._queries = queries
         goes_on = split.mark is not None and _is_the_same(self._place, split)
@@ -372,7 +379,7 @@ class _LogReading:
             events.STREAM_IDLE: self._streams.take_idle,
             events.STREAM_END: self._streams.take_end,
         }
-        self._waiting: list[Run] = []
+        self._waiting: list[ExecutionTree] = []
         self._rejects = 0
         self._last_reject: Reject | None = None
 
@@ -438,7 +445,7 @@ class _LogReading:
                 return
         yield record
 
-    def _of_line(self, line: Line) -> Iterator[Record]:
+    def _of_line(self, line: LogLine) -> Iterator[Record]:
         if line.too_long:
             limit = self._extractor.max_line_bytes
             yield Reject(line.path, f"the line is longer than {limit} bytes", line.offset)
@@ -452,7 +459,7 @@ class _LogReading:
             elif kind is not None:
                 for run in self._state.take(kind, line):
                     yield from self._of_run(run)
-        except events.NotAnEvent as error:
+        except events.NotASparkEvent as error:
             reason = str(error) if line.whole else f"the log ends within this line ({error})"
             yield Reject(
                 line.path, reason, line.offset, sample(line.data) if events.is_event(line.data) else ""
@@ -462,7 +469,7 @@ class _LogReading:
                 yield Reject(line.path, reason, line.offset, sample(line.data))
             rejected.clear()
 
-    def _of_run(self, run: Run) -> Iterator[Record]:
+    def _of_run(self, run: ExecutionTree) -> Iterator[Record]:
         if next(run.marks, None) is not None:
             if run.root.of_batch:
                 # The batch is needed now, because the progress event that follows in the log completes it.
@@ -473,9 +480,9 @@ class _LogReading:
         if not self._streams.take_batch(run):
             yield from records_of(run, self._names(run.application), reads=self._extractor.reads)
 
-    def _names(self, application: Application) -> Names:
+    def _names(self, application: SparkApplication) -> ApplicationKeys:
         extractor = self._extractor
-        return Names(
+        return ApplicationKeys(
             extractor.source,
             extractor.estate,
             application,
@@ -484,7 +491,7 @@ class _LogReading:
             self._queries,
         )
 
-    def _read_again(self, runs: list[Run]) -> Iterator[Record]:
+    def _read_again(self, runs: list[ExecutionTree]) -> Iterator[Record]:
         """Read again the lines of runs that started before this read, in log order. Yield the records of these runs."""
         wanted = {mark for run in runs for mark in run.marks}
         members = {member.mark: member for run in runs for member in run.members}
@@ -504,7 +511,7 @@ class _LogReading:
                         statements[line.mark] = to_statement(events.parse(line.data))
                     case _:
                         pass
-            except events.NotAnEvent:
+            except events.NotASparkEvent:
                 continue  # rejected below, like all lines that no longer exist
         compacted = self._compacted(runs, wanted)
         for run in runs:
@@ -526,7 +533,7 @@ class _LogReading:
             if run.members:
                 yield from self._of_run(run)
 
-    def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
+    def _compacted(self, runs: list[ExecutionTree], wanted: set[Mark]) -> dict[int, Started]:
         """Return execution id → start, for starts in parts that have since been compacted. The compacted part contains
         them at another position.
         """
@@ -538,7 +545,7 @@ class _LogReading:
         members = {each.id: each for run in runs for each in run.members if each.mark in gone}
         found: dict[int, Started] = {}
         for line in all_lines(self._place, part, self._extractor.max_line_bytes) if members else ():
-            with suppress(events.NotAnEvent):
+            with suppress(events.NotASparkEvent):
                 if events.kind_of(line.data) == events.EXECUTION_START:
                     event = events.parse(line.data)
                     number = events.integer(event.get("executionId"), -1)
@@ -610,10 +617,12 @@ class _LogReading:
             )
 
 
-def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
+def _unnamed(extractor: SparkEvents, split: LogSplit) -> SparkApplication:
     """Return the application as identified by the name of its log."""
     app_id, attempt = application_in(split.log)
-    return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
+    return SparkApplication(
+        app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/")
+    )
 
 
 def _archive_position(split: LogSplit, size: int) -> Position:
@@ -627,7 +636,7 @@ def _closed_note(closed: Sequence[Closed]) -> str:
     return f"{len(closed)} event logs cannot be read, such as {closed[0].reason}" if closed else ""
 
 
-def _is_the_same(place: Place, split: LogSplit) -> bool:
+def _is_the_same(place: FileStore, split: LogSplit) -> bool:
     """Whether the part at the mark still exists, has the same first bytes, is not shorter, and has the same bytes
     before the end of the last read.
     """

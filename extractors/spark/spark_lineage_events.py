@@ -21,12 +21,12 @@ import orjson
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
 from extractors.lineage.line_logs import LineLogs, parted
-from extractors.spark.application import Application
-from extractors.spark.effect import Effect
+from extractors.spark.application import SparkApplication
+from extractors.spark.effect import RunEffect
 from extractors.spark.incomplete import Incomplete
-from extractors.spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, occurrence_records
+from extractors.spark.lineage import FAILED, SUCCEEDED, ApplicationKeys, Occurrence, occurrence_records
 from extractors.spark.plan.names import dotted_table, is_path
-from extractors.spark.plan.reads import End, path_end, table_end
+from extractors.spark.plan.reads import PlanEnd, path_end, table_end
 from extractors.spark.times import instant, no_time
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import application_id, is_location, wrong_default_fs
@@ -45,7 +45,7 @@ FINE, NOT_SUPPORTED = "00", "01"
 """
 
 
-class NotARecord(ValueError):
+class NotAQueryRecord(ValueError):
     """A line is not the record of a query. The message is the reason."""
 
 
@@ -85,7 +85,7 @@ class SparkLineageEvents(LineLogs):
             if record.get("ended") is True and not (record.get("inputs") or record.get("outputs")):
                 return  # the application's end
             application, occurrence, effect = _query(record, written_ms)
-        except NotARecord as broken:
+        except NotAQueryRecord as broken:
             if pieces := parted(text, _START):
                 for at, piece in pieces:
                     yield from self._records(Line(line.offset + at, piece), path, written_ms)
@@ -96,7 +96,7 @@ class SparkLineageEvents(LineLogs):
             reason = no_time("invalid time in the record: timestamp", record["timestamp"])
             yield Reject(path, reason, line.offset, sample(text))
         application = replace(application, default_fs=self.default_fs)
-        names = Names(self.source, self.estate, application, self.metastore, self.yarn)
+        names = ApplicationKeys(self.source, self.estate, application, self.metastore, self.yarn)
         yield from occurrence_records(occurrence, effect, names)
 
 
@@ -104,25 +104,25 @@ def _parse(text: bytes) -> Mapping[str, Any]:
     try:
         record = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise NotARecord(f"the line is not JSON: {error}") from None
+        raise NotAQueryRecord(f"the line is not JSON: {error}") from None
     if not isinstance(record, dict):
-        raise NotARecord(f"the line is not a JSON object but a {type(record).__name__}")
+        raise NotAQueryRecord(f"the line is not a JSON object but a {type(record).__name__}")
     return record
 
 
-def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occurrence, Effect]:
+def _query(record: Mapping[str, Any], written_ms: int) -> tuple[SparkApplication, Occurrence, RunEffect]:
     given = _text(record, "applicationID") or _text(record, "yarnApplicationId")
     timestamp, duration_ms = record.get("timestamp"), _number(record, "duration")
     ended_ms = instant(_number(record, "timestamp"))
     if not given or timestamp is None:
-        raise NotARecord("the record has no applicationID or no timestamp")
+        raise NotAQueryRecord("the record has no applicationID or no timestamp")
     run = _text(record, "yarnApplicationId") or given
     inputs, hidden = _ends(record.get("inputs"))
     outputs, unknown_outputs = _ends(record.get("outputs"))
     metastores = _metastores(record)
     # An id belongs to one run. Only the setting spark.lineage.app.name gives the name of the application.
     name = given if application_id(given) is None else ""
-    application = Application(run, name=name, user=_text(record, "user"), metastores=metastores)
+    application = SparkApplication(run, name=name, user=_text(record, "user"), metastores=metastores)
     code = _text(record, "errorCode") or FINE
     succeeded = code in (FINE, NOT_SUPPORTED)
     shown = name or ", ".join(end.readable for end in (outputs or inputs)[:3])
@@ -145,7 +145,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
         *([Incomplete.UNKNOWN_INPUT] if code != FINE or hidden else ()),
         *([Incomplete.UNKNOWN_OUTPUT] if unknown_outputs else ()),
     )
-    effect = Effect(
+    effect = RunEffect(
         operation="",
         inputs=inputs,
         outputs=outputs,
@@ -160,9 +160,9 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
     return application, occurrence, effect
 
 
-def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
+def _ends(value: Any) -> tuple[tuple[PlanEnd, ...], tuple[str, ...]]:
     """Split named sources into (tables and paths, names that are neither)."""
-    ends: dict[End, None] = {}
+    ends: dict[PlanEnd, None] = {}
     hidden: dict[str, None] = {}
     if value is not None and not isinstance(value, list):
         hidden[repr(value)[:SHOWN_CHARS]] = None

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from extractors.spark.plan.names import dotted_table, is_path
-from extractors.spark.plan.reads import End, EndKind, path_end, table_end
+from extractors.spark.plan.reads import EndKind, PlanEnd, path_end, table_end
 from navlin.model.keys import split_location
 from navlin.model.redaction import redact, without_credentials
 
@@ -66,11 +66,13 @@ class StreamSource:
         return found[1] if found and is_path(found[1]) else ""
 
     @property
-    def ends(self) -> tuple[End, ...]:
+    def ends(self) -> tuple[PlanEnd, ...]:
         if self.kind is not SourceKind.ENDS:
             return ()
         return (
-            (path_end(self.path),) if self.path else tuple(End(EndKind.TOPIC, each) for each in self.topics)
+            (path_end(self.path),)
+            if self.path
+            else tuple(PlanEnd(EndKind.TOPIC, each) for each in self.topics)
         )
 
     @property
@@ -166,7 +168,7 @@ class Sink:
     function of the program receives the rows; the writes of that function are separate executions.
     """
 
-    end: End | None = None
+    end: PlanEnd | None = None
     kept: bool = False
     batches: bool = False
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from extractors.spark.effect import Effect, OutputColumns, unread_sources
+from extractors.spark.effect import OutputColumns, RunEffect, unread_sources
 from extractors.spark.incomplete import Incomplete
-from extractors.spark.lineage import RUNNING, UNKNOWN, Names, Occurrence, occurrence_records
-from extractors.spark.plan.reads import End
+from extractors.spark.lineage import RUNNING, UNKNOWN, ApplicationKeys, Occurrence, occurrence_records
+from extractors.spark.plan.reads import PlanEnd
 from extractors.spark.stream_columns import joined
 from extractors.spark.stream_ends import SourceKind, readable_sink, sink_of
 from extractors.spark.stream_state import Stream
 from navlin.model.records import Record
 
 
-def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record]:
+def stream_records(stream: Stream, names: ApplicationKeys, status: str) -> Iterator[Record]:
     """Yield the query's operation and an execution for this run, with their flows."""
     app = names.application
     name = app.name or app.id or app.log
@@ -38,7 +38,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
     yield from occurrence_records(occurrence, _effect(stream, names), names)
 
 
-def _effect(stream: Stream, names: Names) -> Effect:
+def _effect(stream: Stream, names: ApplicationKeys) -> RunEffect:
     sink = sink_of(stream.sink)
     inputs = dict(stream.inputs)
     unknown = dict(stream.unknown)
@@ -62,7 +62,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
         (not stream.few, Incomplete.TOO_MANY_ENDS),
         (not stream.given_up, Incomplete.GIVEN_UP),
     )
-    return Effect(
+    return RunEffect(
         operation="STREAM",
         inputs=tuple(inputs),
         outputs=tuple(outputs),
@@ -79,7 +79,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
     )
 
 
-def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColumns, ...]:
+def _columns(stream: Stream, sink: PlanEnd | None, names: ApplicationKeys) -> tuple[OutputColumns, ...]:
     """Return the columns of each output. If a function also writes to the sink, the columns of both are merged."""
     by_output: dict[str, OutputColumns] = {}
     for end, flows in stream.columns.items():
@@ -92,7 +92,7 @@ def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColu
 
 
 def _columns_known(
-    stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
+    stream: Stream, outputs: Iterable[PlanEnd], columns: tuple[OutputColumns, ...], names: ApplicationKeys
 ) -> bool:
     """Whether all columns that a stream writes and all their sources are known. The known sources must include all
     sources of the stream. Columns that a program computes are not known, because they may depend on rows of earlier

@@ -6,13 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from extractors.spark.batches import Kind, Scanned
-from extractors.spark.columns.flow import Doubt, SourceColumn
-from extractors.spark.columns.flow import Kind as Made
+from extractors.spark.batches import ScanKind, ScanSource
+from extractors.spark.columns.flow import FlowKind as Made
+from extractors.spark.columns.flow import PlanColumn, Uncertainty
 from extractors.spark.columns.written import ColumnFlow
 from extractors.spark.lineage import RUNNING
-from extractors.spark.plan.reads import End, EndKind
-from extractors.spark.stream_columns import Batch, Flows, bounded, doubt_of, joined, matched_to_sources
+from extractors.spark.plan.reads import EndKind, PlanEnd
+from extractors.spark.stream_columns import (
+    BatchExecutions,
+    Flows,
+    bounded,
+    joined,
+    matched_to_sources,
+    uncertainty_of,
+)
 from extractors.spark.stream_ends import StreamSource
 from navlin.model.redaction import redact
 from navlin.model.redaction.literals import said_in_state
@@ -42,15 +49,15 @@ class Stream:
     sources: dict[str, StreamSource] = field(default_factory=dict)
     sink: str = ""
     matched: dict[str, None] = field(default_factory=dict)
-    tables: dict[str, dict[End, None]] = field(default_factory=dict)
-    places: dict[str, dict[End, None]] = field(default_factory=dict)
-    inputs: dict[End, None] = field(default_factory=dict)
-    outputs: dict[End, None] = field(default_factory=dict)
-    stored: dict[tuple[End, str], None] = field(default_factory=dict)
+    tables: dict[str, dict[PlanEnd, None]] = field(default_factory=dict)
+    places: dict[str, dict[PlanEnd, None]] = field(default_factory=dict)
+    inputs: dict[PlanEnd, None] = field(default_factory=dict)
+    outputs: dict[PlanEnd, None] = field(default_factory=dict)
+    stored: dict[tuple[PlanEnd, str], None] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
-    columns: dict[End | None, Flows] = field(default_factory=dict)
+    columns: dict[PlanEnd | None, Flows] = field(default_factory=dict)
     plans: dict[str, None] = field(default_factory=dict)
-    pending: Batch | None = None
+    pending: BatchExecutions | None = None
     rows: bool = False
     batches: bool = False
     cut: bool = False
@@ -153,19 +160,19 @@ def stream_from_json(value: Mapping[str, Any]) -> Stream:
     )
 
 
-def _end_to_json(end: End) -> list[str]:
+def _end_to_json(end: PlanEnd) -> list[str]:
     return [end.kind.value, redact(end.name), end.database, redact(end.url)]
 
 
-def _end_from_json(value: Sequence[str]) -> End:
+def _end_from_json(value: Sequence[str]) -> PlanEnd:
     kind, name, database, url = value
-    return End(EndKind(kind), name, database, url)
+    return PlanEnd(EndKind(kind), name, database, url)
 
 
 def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
-    places: dict[End, int] = {}
+    places: dict[PlanEnd, int] = {}
 
-    def columns(sources: Iterable[SourceColumn]) -> list[Any]:
+    def columns(sources: Iterable[PlanColumn]) -> list[Any]:
         return [[places.setdefault(each.end, len(places)), each.name] for each in sources]
 
     rows = [
@@ -175,7 +182,7 @@ def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
             columns(each.control),
             each.kind.value,
             said_in_state(each.expression),
-            doubt_of(each),
+            uncertainty_of(each),
         ]
         for each in flows
     ]
@@ -185,8 +192,8 @@ def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
 def _flows_from_json(value: Mapping[str, Any]) -> Flows:
     ends = [_end_from_json(each) for each in value["ends"]]
 
-    def columns(pairs: Iterable[Any]) -> tuple[SourceColumn, ...]:
-        return tuple(SourceColumn(ends[place], name) for place, name in pairs)
+    def columns(pairs: Iterable[Any]) -> tuple[PlanColumn, ...]:
+        return tuple(PlanColumn(ends[place], name) for place, name in pairs)
 
     return tuple(
         ColumnFlow(
@@ -195,24 +202,24 @@ def _flows_from_json(value: Mapping[str, Any]) -> Flows:
             columns(control),
             Made(kind),
             expression,
-            inferred=bool(doubt & Doubt.INFERRED),
-            opaque=bool(doubt & Doubt.OPAQUE),
-            incomplete=bool(doubt & Doubt.INCOMPLETE),
+            inferred=bool(uncertainty & Uncertainty.INFERRED),
+            opaque=bool(uncertainty & Uncertainty.OPAQUE),
+            incomplete=bool(uncertainty & Uncertainty.INCOMPLETE),
         )
-        for output, data, control, kind, expression, doubt in value["flows"]
+        for output, data, control, kind, expression, uncertainty in value["flows"]
     )
 
 
-def _scanned_to_json(scanned: Scanned) -> list[Any]:
+def _scanned_to_json(scanned: ScanSource) -> list[Any]:
     return [scanned.kind.value, scanned.name, scanned.end and _end_to_json(scanned.end), scanned.streams]
 
 
-def _scanned_from_json(value: Sequence[Any]) -> Scanned:
+def _scanned_from_json(value: Sequence[Any]) -> ScanSource:
     kind, name, end, streams = value
-    return Scanned(Kind(kind), name, _end_from_json(end) if end else None, streams)
+    return ScanSource(ScanKind(kind), name, _end_from_json(end) if end else None, streams)
 
 
-def _batch_to_json(batch: Batch) -> dict[str, Any]:
+def _batch_to_json(batch: BatchExecutions) -> dict[str, Any]:
     return {
         "number": batch.number,
         "own": _flows_to_json(batch.own),
@@ -228,8 +235,8 @@ def _batch_to_json(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _batch_from_json(value: Mapping[str, Any]) -> Batch:
-    return Batch(
+def _batch_from_json(value: Mapping[str, Any]) -> BatchExecutions:
+    return BatchExecutions(
         value["number"],
         _flows_from_json(value["own"]),
         tuple(_scanned_from_json(each) for each in value["scans"]),

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from extractors.spark.application import Execution, Run, Started
-from extractors.spark.effect import Effect, effect_of
+from extractors.spark.application import ExecutionTree, SqlExecution, Started
+from extractors.spark.effect import RunEffect, effect_of
 from extractors.spark.events import mapping, text
-from extractors.spark.lineage import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Names
-from extractors.spark.stream_columns import Batch, bounded, joined
+from extractors.spark.lineage import FAILED, RUNNING, SUCCEEDED, UNKNOWN, ApplicationKeys
+from extractors.spark.stream_columns import BatchExecutions, bounded, joined
 from extractors.spark.stream_ends import StreamSource, source_of
 from extractors.spark.stream_records import stream_records
 from extractors.spark.stream_state import Stream, stream_from_json, stream_to_json
@@ -54,7 +54,7 @@ class Streams:
 
     # -- Events of the log ----------------------------------------------------------------------------------------
 
-    def take_batch(self, run: Run) -> bool:
+    def take_batch(self, run: ExecutionTree) -> bool:
         """Process a run if it is a micro-batch. Return whether it is one."""
         started = next((member.started for member in run.members if member.started), None)
         batch = started.batch if started else None
@@ -70,7 +70,7 @@ class Streams:
             stream.pending = None
             return True
         effects = [effect_of(each, failed=False) for each in _statements(run)]
-        pending = stream.pending = stream.pending or Batch(batch.batch)
+        pending = stream.pending = stream.pending or BatchExecutions(batch.batch)
         for effect in effects:
             pending.outputs = tuple(stream.keep((*pending.outputs, *effect.outputs)))
             pending.stored = tuple(stream.keep((*pending.stored, *effect.stored)))
@@ -86,7 +86,7 @@ class Streams:
         return True
 
     @staticmethod
-    def _scans(stream: Stream, pending: Batch, members: list[Started], *, inner: bool) -> None:
+    def _scans(stream: Stream, pending: BatchExecutions, members: list[Started], *, inner: bool) -> None:
         """Add the scans of a run to its batch. The last run of a batch belongs to the batch itself. Earlier runs
         looked something up for the batch, or are writes of its function.
         """
@@ -99,7 +99,9 @@ class Streams:
         pending.beside = tuple(stream.keep(beside))
 
     @staticmethod
-    def _columns(pending: Batch, effects: list[Effect], members: list[Started], *, inner: bool) -> None:
+    def _columns(
+        pending: BatchExecutions, effects: list[RunEffect], members: list[Started], *, inner: bool
+    ) -> None:
         for output in (output for effect in effects for output in effect.columns):
             pending.written[output.end] = joined(pending.written.get(output.end, ()), output.flows)
         first = members[0].batch
@@ -151,7 +153,7 @@ class Streams:
             stream.status = FAILED if error else SUCCEEDED
             stream.changed = True
 
-    def records(self, names: Names, *, over: bool) -> Iterator[Record]:
+    def records(self, names: ApplicationKeys, *, over: bool) -> Iterator[Record]:
         """Yield the records of changed queries. With ``over``, also yield those of queries that are still running."""
         for stream in self._streams.values():
             if over:
@@ -232,12 +234,12 @@ class Streams:
         return at_ms
 
 
-def _statements(run: Run) -> Iterator[Run]:
+def _statements(run: ExecutionTree) -> Iterator[ExecutionTree]:
     """Yield one run for the batch's own execution, and one for each successful statement of the batch's function. Each
     has the executions that Spark ran for it. Otherwise, details of similar statements could be confused.
     """
     by_id = {each.id: each for each in run.members}
-    statements: dict[int, list[Execution]] = {}
+    statements: dict[int, list[SqlExecution]] = {}
     for each in run.members:
         first = each
         while first is not run.root and first.within != run.root.id and first.within in by_id:
@@ -249,7 +251,7 @@ def _statements(run: Run) -> Iterator[Run]:
             yield replace(run, members=members)
 
 
-def _fingerprint(effects: list[Effect], stream: Stream, pending: Batch) -> str:
+def _fingerprint(effects: list[RunEffect], stream: Stream, pending: BatchExecutions) -> str:
     """Return the fingerprint of a batch's plan: its operators, the locations of its files, and its outputs."""
     sources = tuple(stream.sources.values())
     places = {

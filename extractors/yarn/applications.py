@@ -1,6 +1,6 @@
 """Parse applications as listed by the ResourceManager, and jobs as listed by the JobHistoryServer. Fields missing in a
-release are tolerated and additional ones ignored. Only the fields of `Application` and `Job` are stored in splits and
-positions.
+release are tolerated and additional ones ignored. Only the fields of `YarnApplication` and `MapReduceJob` are stored in
+splits and positions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class YarnApplication:
     """One application as listed by the ResourceManager. Times are by the ResourceManager's clock, in epoch ms; 0 if
     unknown. Values that grow while the application runs are set only after its end: memory in MB-seconds, and
     core-seconds.
@@ -74,7 +74,7 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class MapReduceJob:
     """One MapReduce job as listed by the JobHistoryServer. Times are by the clock of the application master's host, in
     epoch ms.
     """
@@ -98,8 +98,8 @@ class Seen:
     """One application and its job, as listed by the two services. At least one of them is set."""
 
     id: str
-    application: Application | None = None
-    job: Job | None = None
+    application: YarnApplication | None = None
+    job: MapReduceJob | None = None
 
     @property
     def user(self) -> str:
@@ -112,7 +112,7 @@ class Seen:
         return hashlib.blake2b(orjson.dumps(known), digest_size=6).hexdigest()
 
 
-def to_application(payload: Mapping[str, Any]) -> Application | None:
+def to_application(payload: Mapping[str, Any]) -> YarnApplication | None:
     """Return the application in a response; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
@@ -120,7 +120,7 @@ def to_application(payload: Mapping[str, Any]) -> Application | None:
     state = _word(payload, "state").upper()
     ended = state in ENDED
     diagnostics = _text(payload.get("diagnostics")).strip() if ended else ""
-    return Application(
+    return YarnApplication(
         identity,
         bounded(_text(payload.get("name")), MAX_NAME_BYTES),
         _word(payload, "applicationType") or _first_type(payload),
@@ -138,12 +138,12 @@ def to_application(payload: Mapping[str, Any]) -> Application | None:
     )
 
 
-def to_job(payload: Mapping[str, Any]) -> Job | None:
+def to_job(payload: Mapping[str, Any]) -> MapReduceJob | None:
     """Return the job in a response; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
-    return Job(
+    return MapReduceJob(
         identity.replace("application_", "job_", 1),
         bounded(_text(payload.get("name")), MAX_NAME_BYTES),
         _word(payload, "user"),
@@ -155,18 +155,18 @@ def to_job(payload: Mapping[str, Any]) -> Job | None:
     )
 
 
-def saved(application: Application) -> dict[str, Any]:
+def saved(application: YarnApplication) -> dict[str, Any]:
     """Return the values of an application that differ from the defaults, as JSON for a position."""
     plain = asdict(application)
     differing = {
-        name.name: plain[name.name] for name in fields(Application) if plain[name.name] != name.default
+        name.name: plain[name.name] for name in fields(YarnApplication) if plain[name.name] != name.default
     }
     return {name: list(value) if isinstance(value, tuple) else value for name, value in differing.items()}
 
 
-def restored(value: Mapping[str, Any]) -> Application:
+def restored(value: Mapping[str, Any]) -> YarnApplication:
     """Restore an application from the result of `saved`."""
-    return Application(**{**value, "tags": tuple(value.get("tags", ()))})
+    return YarnApplication(**{**value, "tags": tuple(value.get("tags", ()))})
 
 
 def _first_type(payload: Mapping[str, Any]) -> str:

@@ -67,7 +67,7 @@ _GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
 _HIVE: Final = "hive_"
 
 
-class Missing(StrEnum):
+class ConfigurationGap(StrEnum):
     """Reasons why the operation of a job is incomplete, because its configuration lacks this information."""
 
     PLACE = "its configuration names a relative path without its working directory"
@@ -80,7 +80,7 @@ class Missing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JobPath:
     """A path that a job read or wrote. ``text`` is the original path, ``uri`` the directory to which it resolves. For
     a glob, ``uri`` is only ``inferred``: it is the deepest directory above the glob.
     """
@@ -91,16 +91,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class JobConfiguration:
     """The relevant part of a job's configuration. Unset values are empty. ``missing`` are the reasons why further
     inputs or outputs do not resolve to directories. ``moved`` are directories from which the data is moved elsewhere.
     """
 
     name: str = ""
-    inputs: tuple[Place, ...] = ()
-    outputs: tuple[Place, ...] = ()
-    missing: tuple[Missing, ...] = ()
-    moved: tuple[Place, ...] = ()
+    inputs: tuple[JobPath, ...] = ()
+    outputs: tuple[JobPath, ...] = ()
+    missing: tuple[ConfigurationGap, ...] = ()
+    moved: tuple[JobPath, ...] = ()
     recursive: bool = False
     mapper: str = ""
     reducer: str = ""
@@ -120,14 +120,14 @@ class Configuration:
         return bool(self.missing)
 
     @property
-    def without_ends(self) -> Configuration:
+    def without_ends(self) -> JobConfiguration:
         """The same configuration without inputs and outputs, for a job whose engine has an operation with them. They
         are ``moved`` there, because earlier versions of navlin had them in the application's operation.
         """
         return replace(self, inputs=(), outputs=(), missing=(), moved=(*self.inputs, *self.outputs))
 
 
-def to_configuration(answer: Any) -> Configuration:
+def to_configuration(answer: Any) -> JobConfiguration:
     """Parse the response of ``/jobs/{id}/conf``."""
     properties = properties_of(answer, _READ.__contains__)
 
@@ -143,14 +143,14 @@ def to_configuration(answer: Any) -> Configuration:
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
     if copied:
-        reading.missing.add(Missing.COPIED)
+        reading.missing.add(ConfigurationGap.COPIED)
     if _without_path(get("input_format"), get("inputs") or get("formats"), _NO_INPUT):
-        reading.missing.add(Missing.READ)
+        reading.missing.add(ConfigurationGap.READ)
     if _without_path(get("output_format"), get("outputs"), _NO_OUTPUT):
-        reading.missing.add(Missing.WRITTEN)
+        reading.missing.add(ConfigurationGap.WRITTEN)
     workflow = get("workflow")
     hive = get("hive_query") or (workflow.removeprefix(_HIVE) if workflow.startswith(_HIVE) else "")
-    return Configuration(
+    return JobConfiguration(
         bounded(get("name"), MAX_NAME_BYTES),
         inputs,
         outputs,
@@ -210,41 +210,41 @@ class Paths:
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
-        self.missing: set[Missing] = set()
-        self.moved: list[Place] = []
+        self.missing: set[ConfigurationGap] = set()
+        self.moved: list[JobPath] = []
 
-    def places(self, texts: list[str]) -> tuple[Place, ...]:
+    def places(self, texts: list[str]) -> tuple[JobPath, ...]:
         if len(texts) > MAX_PATHS:
-            self.missing.add(Missing.TOO_MANY)
+            self.missing.add(ConfigurationGap.TOO_MANY)
         found = (self.place(text) for text in dict.fromkeys(texts[:MAX_PATHS]))
         return tuple(place for place in found if place is not None)
 
-    def output(self, text: str) -> tuple[Place, ...]:
+    def output(self, text: str) -> tuple[JobPath, ...]:
         """Resolve the directory of an output. The text is one literal path, without separators or wildcards."""
         place = self.place(text, literal=True) if text else None
         return (place,) if place is not None else ()
 
-    def place(self, text: str, *, literal: bool = False) -> Place | None:
+    def place(self, text: str, *, literal: bool = False) -> JobPath | None:
         """Resolve one path; a ``literal`` one has no wildcards. Return None for temporary files, and for a path that
         leads to no directory, with a reason in ``missing``.
         """
         uri = without_credentials(text)
         if "://" not in uri and not uri.startswith("/") and not re.match(r"[a-zA-Z][\w+.-]*:/", uri):
             if not self._working:
-                self.missing.add(Missing.PLACE)
+                self.missing.add(ConfigurationGap.PLACE)
                 return None
             uri = f"{self._working.rstrip('/')}/{uri}"
         uri, inferred = (uri, False) if literal else _without_glob(uri)
         path = path_of(uri)
         if is_staging(path) or any(path == each or path.startswith(each + "/") for each in self._scratch):
             if is_moved(path):
-                self.missing.add(Missing.MOVED)
-                self.moved.append(Place(bounded(text), uri, inferred))
+                self.missing.add(ConfigurationGap.MOVED)
+                self.moved.append(JobPath(bounded(text), uri, inferred))
             return None
         if inferred and path.strip("/") == "":
-            self.missing.add(Missing.EVERYWHERE)
+            self.missing.add(ConfigurationGap.EVERYWHERE)
             return None
-        return Place(bounded(text), uri, inferred)
+        return JobPath(bounded(text), uri, inferred)
 
 
 def _without_glob(uri: str) -> tuple[str, bool]:

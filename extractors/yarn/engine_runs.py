@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from extractors.yarn.applications import Seen
 from extractors.yarn.configuration import properties_of
-from extractors.yarn.engines import EngineJob, Reading
+from extractors.yarn.engines import EngineJob, YarnReading
 from extractors.yarn.readers import ENGINES, engine_of
 from extractors.yarn.records import as_seen
 from navlin.model.records import Position, Record, Split
@@ -158,19 +158,19 @@ class JobsOfEngines:
         self._taken[taken.key] = taken
         return True
 
-    def records(self, reading: Reading, merged_in: str) -> Iterator[Record]:
+    def records(self, reading: YarnReading, merged_in: str) -> Iterator[Record]:
         """Yield the records of all runs with a job in the split, and the positions that keep the jobs."""
         runs = {each.run_key for each in self._taken.values()}
         known = {key: each for key, each in self._kept.items() if each.run_key in runs} | self._taken
         yield from _records(reading, known.values(), merged_in)
 
 
-def merged(reading: Reading, split: MergingSplit) -> Iterator[Record]:
+def merged(reading: YarnReading, split: MergingSplit) -> Iterator[Record]:
     """Yield the records of the runs in a split."""
     yield from _records(reading, split.kept, split.name)
 
 
-def _records(reading: Reading, kept: Iterable[KeptJob], merged_in: str) -> Iterator[Record]:
+def _records(reading: YarnReading, kept: Iterable[KeptJob], merged_in: str) -> Iterator[Record]:
     jobs = sorted(kept, key=lambda each: each.application)
     for engine in ENGINES:
         of_engine = [each.job for each in jobs if each.engine == engine.type]

@@ -40,7 +40,7 @@ class EngineJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class YarnReading:
     """The YARN that is read. ``metastore`` and ``default_fs`` are for jobs whose configurations do not name them."""
 
     source: Source
@@ -78,7 +78,7 @@ class Engine(Protocol):
         """
         ...
 
-    def records(self, reading: Reading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
+    def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
         """Yield the records of all runs to which these jobs belong. For a run, these are all jobs that are known so
         far, in the order of their ids.
         """

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from extractors.rest import RestAddress, RestUnavailable, asking, wrong_url
 from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
-from extractors.yarn.plan import JOBS, Before, Planning
+from extractors.yarn.plan import JOBS, SavedYarnState, YarnPlanning
 from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.splits import BeyondSplit, SeenSplit, UnansweredSplit
 from navlin.kerberos.client import Login
@@ -100,11 +100,11 @@ class Yarn(Extractor):
 
     def plan(self, positions: Positions) -> Plan:
         """Return the plan of a run. If nothing has changed, this costs two requests, or three with a JobHistoryServer."""
-        planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
+        planning = YarnPlanning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
         with ExitStack() as stack:
             resource_manager = stack.enter_context(asking(self._resource_manager))
             history = stack.enter_context(asking(self._history)) if self.history_urls else None
-            return planning.plan(resource_manager, history, Before.of(positions))
+            return planning.plan(resource_manager, history, SavedYarnState.of(positions))
 
     def read(self, split: Split) -> Iterator[Record]:
         applications = ApplicationRecords(self.source, self.estate, self.metastore, self.default_fs)

@@ -69,10 +69,10 @@ def read(data: bytes) -> Any:
     """Return the first object: a `JavaObject`, a string, a list for an array, or None. Raises `NotSerialised`."""
     if not data.startswith(MAGIC):
         raise NotSerialised("the data does not begin as serialised data does")
-    return _Reader(data).content()
+    return _ObjectReader(data).content()
 
 
-class _Reader:
+class _ObjectReader:
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, len(MAGIC)
         self._handles: list[Any] = []

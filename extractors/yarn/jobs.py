@@ -9,7 +9,7 @@ from extractors.rest import NotThere, RestError, RestService, RestUnavailable
 from extractors.yarn.applications import Seen
 from extractors.yarn.configuration import to_configuration
 from extractors.yarn.engine_runs import JobsOfEngines
-from extractors.yarn.plan import JOBS, Unread
+from extractors.yarn.plan import JOBS, UnreadConfiguration
 from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.splits import SeenSplit
 from navlin.model.records import Position, Record, Reject
@@ -46,7 +46,7 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
             slow = 0
             yield from _with(history, applications, seen, answer, of_engines)
             if split.unread:
-                yield Position(Unread.key(seen), None)
+                yield Position(UnreadConfiguration.key(seen), None)
     yield from of_engines.records(applications.reading, split.name)
 
 
@@ -108,10 +108,10 @@ def _unread(
     """
     if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
         yield _reject(history, seen, error, "; it will be requested again")
-        yield Unread(seen, split.tries + 1, split.now_ms).position()
+        yield UnreadConfiguration(seen, split.tries + 1, split.now_ms).position()
         return
     yield from _with(history, applications, seen, error)
-    yield Position(Unread.key(seen), None)
+    yield Position(UnreadConfiguration.key(seen), None)
 
 
 def _put_off(
@@ -131,7 +131,7 @@ def _put_off(
                 count=len(some),
             )
     for seen in waiting:
-        yield Unread(seen, 0, split.now_ms).position()
+        yield UnreadConfiguration(seen, 0, split.now_ms).position()
     for seen in others:
         yield from applications.of(seen, missing=UNREADABLE)
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import orjson
 
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.yarn.engines import EngineJob, Reading, Told
+from extractors.yarn.engines import EngineJob, Told, YarnReading
 from extractors.yarn.pig_jobs import ALONE, PigJob, is_read, run_of, to_pig_job
 from navlin.model.keys import Key, RelationType, location_key, pig_execution_key, table_key
 from navlin.model.records import Attributes, Record, Relation
@@ -30,7 +30,7 @@ MAX_READABLE: Final = 1_000
 SUCCEEDED, FAILED, KILLED, UNKNOWN = "SUCCEEDED", "FAILED", "KILLED", "UNKNOWN"
 
 
-class Missing(StrEnum):
+class PigGap(StrEnum):
     """A further reason why the operation of a script is incomplete."""
 
     JOBS = "some jobs of its script have not ended, or left no history"
@@ -50,7 +50,7 @@ class Pig:
     def told(self, properties: Mapping[str, str]) -> Told:
         return to_pig_job(properties).told()
 
-    def records(self, reading: Reading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
+    def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
         runs: dict[tuple[str, str], list[EngineJob]] = defaultdict(list)
         for job in jobs:
             runs[job.user, job.application if job.run == ALONE else job.run].append(job)
@@ -58,7 +58,7 @@ class Pig:
             yield from _Script(reading, run, tuple((each, PigJob(**each.told)) for each in of_run)).records()
 
 
-def script_key(reading: Reading, run: str, jobs: Iterable[PigJob]) -> Key:
+def script_key(reading: YarnReading, run: str, jobs: Iterable[PigJob]) -> Key:
     """Return the key of one run of a script, with the script's operation as its parent.
 
     Navigator identifies the operation by the job's name and the hash of the plan. A job's name may have a date, which
@@ -83,7 +83,7 @@ def script_key(reading: Reading, run: str, jobs: Iterable[PigJob]) -> Key:
 class _Script:
     """One run of a script, with all jobs that are known."""
 
-    reading: Reading
+    reading: YarnReading
     run: str
     jobs: tuple[tuple[EngineJob, PigJob], ...]
 
@@ -148,7 +148,7 @@ class _Script:
     def _reasons(self) -> list[str]:
         reasons = {reason for job, parsed in self.jobs if job.succeeded for reason in parsed.missing}
         if self._status == UNKNOWN:
-            reasons.add(str(Missing.JOBS))
+            reasons.add(str(PigGap.JOBS))
         return sorted(reasons)
 
     # -- What it reads and writes ------------------------------------------------------------------------------------------

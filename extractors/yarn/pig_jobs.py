@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from extractors.yarn.configuration import MAX_PATHS, Missing, Paths, path_of, split_paths
+from extractors.yarn.configuration import MAX_PATHS, ConfigurationGap, Paths, path_of, split_paths
 from extractors.yarn.pig_plans import PlannedEnd, loads, script, stores
 from extractors.yarn.pig_text import without_secrets
 from navlin.model.keys import split_location
@@ -205,7 +205,7 @@ class _Ends:
         self._temporary = _Temporary.of(properties)
         working = get("mapreduce.job.working.dir") or get("mapred.working.dir") or ""
         self.paths = Paths(without_credentials(working), ())
-        self.missing: set[Unknown | Missing] = set()
+        self.missing: set[Unknown | ConfigurationGap] = set()
         self.read: list[list[Any]] = []
         self.written: list[list[Any]] = []
         self.read_tables: list[list[str]] = []
@@ -224,7 +224,12 @@ class _Ends:
                 self.read_temporary.append(path_of(name))
             else:
                 self._take(
-                    name, functions.get(name, ""), self.read, self.read_tables, Missing.READ, literal=False
+                    name,
+                    functions.get(name, ""),
+                    self.read,
+                    self.read_tables,
+                    ConfigurationGap.READ,
+                    literal=False,
                 )
 
     def take_writes(self, listed: str, plan: str) -> None:
@@ -241,17 +246,24 @@ class _Ends:
             if store.temporary or self._temporary.root_of(name):
                 self.written_temporary.append(path_of(name))
                 continue
-            self._take(name, store.function, self.written, self.written_tables, Missing.WRITTEN, literal=True)
+            self._take(
+                name,
+                store.function,
+                self.written,
+                self.written_tables,
+                ConfigurationGap.WRITTEN,
+                literal=True,
+            )
             if store.name:
                 self.stores.append(_described(name, store))
 
     def _names(self, listed: str) -> list[str]:
         if len(listed) > MAX_LIST_CHARS:
-            self.missing.add(Missing.TOO_MANY)
+            self.missing.add(ConfigurationGap.TOO_MANY)
             listed = listed[: listed.rfind(",", 0, MAX_LIST_CHARS) + 1]
         names = split_paths(listed)
         if len(names) > MAX_PATHS:
-            self.missing.add(Missing.TOO_MANY)
+            self.missing.add(ConfigurationGap.TOO_MANY)
         return names[:MAX_PATHS]
 
     def _take(
@@ -260,7 +272,7 @@ class _Ends:
         function: str,
         paths: list[list[Any]],
         tables: list[list[str]],
-        no_directory: Missing,
+        no_directory: ConfigurationGap,
         *,
         literal: bool,
     ) -> None:

@@ -19,9 +19,9 @@ from extractors.yarn.applications import (
     ENDED,
     FORGOTTEN,
     UNFINISHED,
-    Application,
-    Job,
+    MapReduceJob,
     Seen,
+    YarnApplication,
     restored,
     saved,
     to_application,
@@ -64,7 +64,7 @@ JOBS_A_SPLIT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Planning:
+class YarnPlanning:
     """Settings of a plan: the overlap of windows, the time for which an ended MapReduce application waits for its
     history, and the maximum number of entries in one response.
     """
@@ -73,7 +73,9 @@ class Planning:
     history_wait_ms: int
     page: int
 
-    def plan(self, resource_manager: RestService, history: RestService | None, before: Before) -> Plan:
+    def plan(
+        self, resource_manager: RestService, history: RestService | None, before: SavedYarnState
+    ) -> Plan:
         """Return the plan of a run. If nothing has changed, this costs two requests, and one to the JobHistoryServer."""
         # The history is listed first, so that the ResourceManager already knows every job in it.
         jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
@@ -124,7 +126,7 @@ class Planning:
 
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
 
-    def _jobs(self, history: RestService, before: Before) -> tuple[dict[str, Job], int, str]:
+    def _jobs(self, history: RestService, before: SavedYarnState) -> tuple[dict[str, MapReduceJob], int, str]:
         """Return id of the application → job, for the jobs of the window; the number of entries without an id; and the
         error if the jobs could not be listed, otherwise "".
         """
@@ -144,8 +146,8 @@ class Planning:
     # -- The ResourceManager -------------------------------------------------------------------------------------------
 
     def _applications(
-        self, service: RestService, before: Before
-    ) -> tuple[dict[str, Application], int, list[str]]:
+        self, service: RestService, before: SavedYarnState
+    ) -> tuple[dict[str, YarnApplication], int, list[str]]:
         """Return id → application, for applications that have not ended, that ended in the window, or that were open
         before; the number of entries without an id; and notes about open applications whose requests failed, and which
         keep their state.
@@ -172,7 +174,7 @@ class Planning:
                     silent.append(f"{identity} stays as it was: {error}")
         return found, odd, silent
 
-    def _asked(self, service: RestService, application: Application) -> Application:
+    def _asked(self, service: RestService, application: YarnApplication) -> YarnApplication:
         try:
             listed = service.entries(f"{APPLICATIONS}/{application.id}", ("app",))
         except NotThere:
@@ -183,7 +185,7 @@ class Planning:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadConfiguration:
     """A job whose configuration could not be fetched. ``tries`` is the number of requests so far, ``asked_ms`` the
     time of the last one (epoch ms).
     """
@@ -221,27 +223,27 @@ class Unread:
         return f"{UNREAD}{seen.id}"
 
     @classmethod
-    def of(cls, identity: str, value: Sequence[Any]) -> Unread:
+    def of(cls, identity: str, value: Sequence[Any]) -> UnreadConfiguration:
         """Return a job restored from the value of its `position`."""
         (only,) = value
         application, job = only["application"], only["job"]
-        seen = Seen(identity, application and restored(application), job and Job(**job))
+        seen = Seen(identity, application and restored(application), job and MapReduceJob(**job))
         return cls(seen, only["tries"], only["asked_ms"])
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class SavedYarnState:
     """The saved positions."""
 
     finished_ms: int = 0
     job_ms: int = 0
     ended: Mapping[str, list[Any]] = field(default_factory=dict)
-    open: Mapping[str, Application] = field(default_factory=dict)
-    unread: Sequence[Unread] = ()
+    open: Mapping[str, YarnApplication] = field(default_factory=dict)
+    unread: Sequence[UnreadConfiguration] = ()
     kept: Mapping[str, Any] = field(default_factory=dict)
     """Positions of `extractors.yarn.engine_runs`."""
 
-    def due(self, now_ms: int) -> list[Unread]:
+    def due(self, now_ms: int) -> list[UnreadConfiguration]:
         """Return the jobs whose configurations are due to be requested again: those that have waited longest, up to
         `RETRIED_A_RUN`.
         """
@@ -249,10 +251,10 @@ class Before:
         return due[:RETRIED_A_RUN]
 
     @classmethod
-    def of(cls, positions: Positions) -> Before:
+    def of(cls, positions: Positions) -> SavedYarnState:
         values = positions.values
         unread = [
-            Unread.of(key.removeprefix(UNREAD), value)
+            UnreadConfiguration.of(key.removeprefix(UNREAD), value)
             for key, value in values.items()
             if key.startswith(UNREAD)
         ]
@@ -268,7 +270,7 @@ class _Sorting:
     remember (``open``).
     """
 
-    def __init__(self, before: Before, now_ms: int, wait_ms: int, *, history_answers: bool) -> None:
+    def __init__(self, before: SavedYarnState, now_ms: int, wait_ms: int, *, history_answers: bool) -> None:
         self._before, self._now_ms, self._wait_ms = before, now_ms, wait_ms
         self._history_answers = history_answers
         self._ended = dict(before.ended)
@@ -289,7 +291,7 @@ class _Sorting:
         elif not self._is_read(seen):
             self._take_ended(seen)
 
-    def give_up(self, identities: Iterable[str], applications: Mapping[str, Application]) -> Counter[str]:
+    def give_up(self, identities: Iterable[str], applications: Mapping[str, YarnApplication]) -> Counter[str]:
         """Stop remembering these open applications. Those that only wait for their history are read without it. Return
         user → number of running applications that are no longer remembered.
         """
@@ -314,7 +316,7 @@ class _Sorting:
             return recent
         return dict(sorted(recent.items(), key=lambda each: -max(each[1][:2]))[:MAX_ENDED])
 
-    def _keep_open(self, application: Application) -> None:
+    def _keep_open(self, application: YarnApplication) -> None:
         self.open[application.id] = saved(application)
         # A MapReduce job's operation is known only from the configuration, which is available after the job's end.
         if application.ended or (application.mapreduce and self._wait_ms):
@@ -322,7 +324,7 @@ class _Sorting:
         if self._before.open.get(application.id) != application:
             self.new.append(Seen(application.id, application))
 
-    def _waits(self, seen: Seen, application: Application) -> bool:
+    def _waits(self, seen: Seen, application: YarnApplication) -> bool:
         """Whether a job's history may still arrive. A job that was killed early never has one."""
         if not self._wait_ms or not application.mapreduce or seen.job or seen.id in self._ended:
             return False
@@ -352,11 +354,11 @@ class _Sorting:
         self.new.append(seen)
 
 
-def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application], int]:
+def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, YarnApplication], int]:
     """Return id → application, and the number of entries without an id. The later of two entries with the same id
     takes precedence.
     """
-    found: dict[str, Application] = {}
+    found: dict[str, YarnApplication] = {}
     odd = 0
     for payload in listed:
         application = to_application(payload)
@@ -387,7 +389,7 @@ def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _may_wait(unread: Sequence[Unread], new: Sequence[Seen]) -> frozenset[str]:
+def _may_wait(unread: Sequence[UnreadConfiguration], new: Sequence[Seen]) -> frozenset[str]:
     """Return the ids of new jobs whose configurations may be requested again, within each user's share."""
     waiting = Counter(each.seen.job.user for each in unread if each.seen.job)
     jobs = {seen.id: seen.job.user for seen in new if seen.job}

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.yarn.applications import MAPREDUCE, Application, Seen
-from extractors.yarn.configuration import Configuration, Place
-from extractors.yarn.engines import EngineJob, Reading, Told
+from extractors.yarn.applications import MAPREDUCE, Seen, YarnApplication
+from extractors.yarn.configuration import JobConfiguration, JobPath
+from extractors.yarn.engines import EngineJob, Told, YarnReading
 from extractors.yarn.names import OozieAction, hive_session, oozie_action, pig_elsewhere
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
     application_key,
-    granted_execution_key,
     location_key,
     operation_key,
+    placeholder_execution_key,
 )
 from navlin.model.records import Attributes, Covered, Depth, Record
 from navlin.model.redaction import bounded, redact
@@ -50,16 +50,16 @@ class ApplicationRecords:
     default_fs: str = ""
 
     @property
-    def reading(self) -> Reading:
-        return Reading(self.source, self.estate, self.metastore, self.default_fs)
+    def reading(self) -> YarnReading:
+        return YarnReading(self.source, self.estate, self.metastore, self.default_fs)
 
     def of(
-        self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
+        self, seen: Seen, configuration: JobConfiguration | None = None, missing: str = ""
     ) -> Iterator[Record]:
         """Yield all records of one application. ``configuration`` is None if there is none. In that case, ``missing``
         is the reason if the application should have a configuration.
         """
-        known = _Known.of(seen, configuration)
+        known = _KnownJob.of(seen, configuration)
         inputs = self._ends(known.conf.inputs, known)
         outputs = self._ends(known.conf.outputs, known)
         text = SEPARATOR.join(known.distinguished_by)
@@ -97,46 +97,46 @@ class ApplicationRecords:
             former = operation_key(self.source, text, (*ends, *moved), name=name)
             yield Covered(former.tree_path, known.as_of_ms, Depth.ALL, reported=True)
 
-    def _ends(self, places: Iterable[Place], known: _Known) -> list[tuple[Key, Place]]:
+    def _ends(self, places: Iterable[JobPath], known: _KnownJob) -> list[tuple[Key, JobPath]]:
         """Return (key, place) of each directory once. A certain place takes precedence over an inferred one."""
         default_fs = known.conf.default_fs or self.default_fs
-        ends: dict[str, tuple[Key, Place]] = {}
+        ends: dict[str, tuple[Key, JobPath]] = {}
         for place in places:
             key = location_key(self.estate, place.uri, default_fs)
             if key.identity not in ends or not place.inferred:
                 ends[key.identity] = (key, place)
         return list(ends.values())
 
-    def _run_for(self, known: _Known) -> Iterator[tuple[Key, Attributes]]:
+    def _run_for(self, known: _KnownJob) -> Iterator[tuple[Key, Attributes]]:
         """Yield (execution, attributes) for the runs in other systems for which the application ran."""
         conf = known.conf
         if conf.hive_query_id:
             meant = self.estate.metastore_meant(conf.metastores, self.metastore)
             hive = self.estate.serving(HIVE, meant)
-            yield granted_execution_key(hive, conf.hive_query_id), {}
+            yield placeholder_execution_key(hive, conf.hive_query_id), {}
         if known.workflow_id:
             oozie = self.estate.serving(OOZIE)
             action = known.oozie.action if known.oozie else conf.oozie_action_id.partition("@")[2]
-            yield granted_execution_key(oozie, known.workflow_id), {"oozieAction": action}
+            yield placeholder_execution_key(oozie, known.workflow_id), {"oozieAction": action}
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownJob:
     seen: Seen
-    application: Application
+    application: YarnApplication
     """The application as listed by the ResourceManager or, if it is not listed, derived from the job in the
     JobHistoryServer.
     """
-    conf: Configuration
+    conf: JobConfiguration
     oozie: OozieAction | None
     as_of_ms: int
 
     @classmethod
-    def of(cls, seen: Seen, configuration: Configuration | None) -> _Known:
+    def of(cls, seen: Seen, configuration: JobConfiguration | None) -> _KnownJob:
         application, job = seen.application, seen.job
         if application is None:
             assert job is not None
-            application = Application(
+            application = YarnApplication(
                 seen.id,
                 job.name,
                 MAPREDUCE,
@@ -153,7 +153,7 @@ class _Known:
         else:
             as_of_ms = _first_time(application.finished_ms, application.started_ms, _cluster_ms(seen.id))
         return cls(
-            seen, application, configuration or Configuration(), oozie_action(application.name), as_of_ms
+            seen, application, configuration or JobConfiguration(), oozie_action(application.name), as_of_ms
         )
 
     @property
@@ -246,7 +246,7 @@ class _Known:
 
 def as_seen(seen: Seen, run: str, told: Told) -> EngineJob:
     """Return the job of an engine as it was listed. ``run`` and ``told`` are of the engine's reader."""
-    known = _Known.of(seen, None)
+    known = _KnownJob.of(seen, None)
     application, job = known.application, seen.job
     return EngineJob(
         seen.id,
@@ -274,5 +274,5 @@ def _cluster_ms(application: str) -> int:
     return int(application.split("_")[1])
 
 
-def _inferred(place: Place) -> Attributes:
+def _inferred(place: JobPath) -> Attributes:
     return {"inferred": True, "glob": place.text} if place.inferred else {}

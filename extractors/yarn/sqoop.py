@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
-from extractors.yarn.engines import EngineJob, Reading, Told
+from extractors.yarn.engines import EngineJob, Told, YarnReading
 from extractors.yarn.sqoop_columns import Queries
 from extractors.yarn.sqoop_job import is_read, run_of, to_job
 from extractors.yarn.sqoop_records import records_of, runs_of
@@ -27,7 +27,7 @@ class Sqoop:
     def told(self, properties: Mapping[str, str]) -> Told:
         return to_job(properties).to_json()
 
-    def records(self, reading: Reading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
+    def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
         with closing(Queries()) as queries:
             for run in runs_of(jobs):
                 yield from records_of(reading, run, queries)

@@ -13,7 +13,7 @@ from typing import Final
 from extractors.yarn.sqoop_job import MAX_TEXT_BYTES, SqoopJob
 from navlin.model.databases import Database
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import Made, MadeColumn, Name, Question
+from navlin.sql.reading import MadeColumn, Name, ParsedStatement, TextToRead
 from navlin.sql.reading import SourceColumn as NamedColumn
 
 CPU_S: Final = 5
@@ -36,7 +36,7 @@ _PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ColumnOrigin:
     """A column of a table. ``table`` is the name of the dataset."""
 
     table: str
@@ -50,8 +50,8 @@ class MovedColumn:
     """
 
     name: str
-    data: tuple[Source, ...] = ()
-    control: tuple[Source, ...] = ()
+    data: tuple[ColumnOrigin, ...] = ()
+    control: tuple[ColumnOrigin, ...] = ()
     complete: bool = True
 
 
@@ -64,7 +64,7 @@ class Moved:
 
     tables: dict[str, bool] = field(default_factory=dict)
     columns: tuple[MovedColumn, ...] = ()
-    rows: tuple[Source, ...] = ()
+    rows: tuple[ColumnOrigin, ...] = ()
     parsed: bool = False
     complete: bool = True
 
@@ -74,7 +74,7 @@ class Queries:
     """Parses queries, each text only once. It must be closed."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_TEXT_BYTES, CPU_S))
-    _known: dict[tuple[str, str], Made | None] = field(default_factory=dict)
+    _known: dict[tuple[str, str], ParsedStatement | None] = field(default_factory=dict)
 
     def close(self) -> None:
         """End the child process that parses texts."""
@@ -89,13 +89,13 @@ class Queries:
             return Moved(columns=_unknown(job.written_as), parsed=True, complete=False)
         return _of_query(job, made)
 
-    def _made(self, job: SqoopJob) -> Made | None:
+    def _made(self, job: SqoopJob) -> ParsedStatement | None:
         scheme = job.namespace.partition(":")[0]
         key = (job.query, scheme)
         if key not in self._known:
             text = job.query.replace(_CONDITIONS, _TRUE)
             dialects = _DIALECTS.get(scheme, ("mysql", "bigquery") if "`" in text else _OTHERS)
-            made = self._reader.read(Question(text, {}, dialects=dialects)).made
+            made = self._reader.read(TextToRead(text, {}, dialects=dialects)).made
             self._known[key] = made[0] if len(made) == 1 and made[0].kind == "SELECT" else None
         return self._known[key]
 
@@ -106,7 +106,7 @@ def _of_table(job: SqoopJob) -> Moved:
     return Moved(
         {job.table: False},
         tuple(
-            MovedColumn(name, (Source(job.table, column),))
+            MovedColumn(name, (ColumnOrigin(job.table, column),))
             for name, column in zip(_written(job), job.columns, strict=True)
         ),
     )
@@ -119,7 +119,7 @@ def _written(job: SqoopJob) -> tuple[str, ...]:
     return job.written_as if len(job.written_as) == len(job.columns) else job.columns
 
 
-def _of_query(job: SqoopJob, made: Made) -> Moved:
+def _of_query(job: SqoopJob, made: ParsedStatement) -> Moved:
     database = job.in_database
     tables: dict[str, bool] = {}
     for each in made.tables:
@@ -153,9 +153,9 @@ def _column(database: Database, name: str, made: MadeColumn) -> MovedColumn:
     return MovedColumn(name, data, control, made.complete)
 
 
-def _sources(database: Database, columns: Iterable[NamedColumn]) -> tuple[Source, ...]:
+def _sources(database: Database, columns: Iterable[NamedColumn]) -> tuple[ColumnOrigin, ...]:
     return tuple(
-        Source(_dataset(database, each.table), each.column)
+        ColumnOrigin(_dataset(database, each.table), each.column)
         for each in columns
         if each.column.lower() not in _PSEUDO
     )

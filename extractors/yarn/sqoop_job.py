@@ -21,8 +21,8 @@ from typing import Any, Final
 import orjson
 
 from extractors.lineage.staging import is_moved
-from extractors.yarn.configuration import Missing, Paths, Place, split_paths
-from extractors.yarn.sqoop_options import OPTIONS, Options, is_option, options_of
+from extractors.yarn.configuration import ConfigurationGap, JobPath, Paths, split_paths
+from extractors.yarn.sqoop_options import OPTIONS, SqoopOptions, is_option, options_of
 from extractors.yarn.sqoop_texts import kept
 from navlin.model.databases import Database, database_of, shown_url
 from navlin.model.keys import split_location
@@ -64,7 +64,7 @@ _DATASET: Final = re.compile(
 _NO_IDENTIFIER: Final = re.compile(r"\W")
 
 
-class Kind(StrEnum):
+class TransferKind(StrEnum):
     """Kind of a Sqoop job: which way it moves data."""
 
     IMPORT = "IMPORT"
@@ -73,7 +73,7 @@ class Kind(StrEnum):
 
 
 class Gap(StrEnum):
-    """Reasons why the operation of a Sqoop job is incomplete, other than those in `Missing`."""
+    """Reasons why the operation of a Sqoop job is incomplete, other than those in `ConfigurationGap`."""
 
     URL = "its configuration names the database by a URL that navlin cannot read"
     NO_URL = "its configuration does not name the database"
@@ -99,10 +99,10 @@ class SqoopJob:
     name of the dataset, ``columns`` are those of the database in order, ``written_as`` their names in the Avro schema,
     ``keys`` the columns that find the rows to update. ``reads`` and ``target`` are directories, ``hive`` is the
     (database, table) that Sqoop loads or writes by itself; ``staged`` the path of the data that Sqoop will move.
-    ``missing`` are reasons from `Gap` and `Missing`.
+    ``missing`` are reasons from `Gap` and `ConfigurationGap`.
     """
 
-    kind: Kind
+    kind: TransferKind
     url: str = ""
     namespace: str = ""
     database: str = ""
@@ -114,8 +114,8 @@ class SqoopJob:
     keys: tuple[str, ...] = ()
     conditions: str = ""
     procedure: str = ""
-    reads: tuple[Place, ...] = ()
-    target: Place | None = None
+    reads: tuple[JobPath, ...] = ()
+    target: JobPath | None = None
     hive: tuple[str, str] | None = None
     staged: str = ""
     default_fs: str = ""
@@ -134,9 +134,9 @@ class SqoopJob:
         return cls(
             **{**value, **lists}
             | {
-                "kind": Kind(value["kind"]),
-                "reads": tuple(Place(**each) for each in value["reads"]),
-                "target": Place(**target) if target else None,
+                "kind": TransferKind(value["kind"]),
+                "reads": tuple(JobPath(**each) for each in value["reads"]),
+                "target": JobPath(**target) if target else None,
             }
         )
 
@@ -173,12 +173,12 @@ def to_job(properties: Mapping[str, str]) -> SqoopJob:
     return _Parsing(properties).job()
 
 
-def to_published(kind: Kind, record: Mapping[str, str], options: Mapping[str, Any]) -> SqoopJob:
+def to_published(kind: TransferKind, record: Mapping[str, str], options: Mapping[str, Any]) -> SqoopJob:
     """Return the job that a publisher reported, from the texts of its record and the options of the command."""
     given = {name: value for name, value in options.items() if isinstance(value, str)}
     columns, query = given.get("db.column.list", ""), record.get("storeQuery", "")
     table = "" if query else record.get("storeTable", "")
-    side = _IN if kind is Kind.IMPORT else _OUT
+    side = _IN if kind is TransferKind.IMPORT else _OUT
     properties = {
         _URL: record.get("url", ""),
         _USER: given.get("db.username", ""),
@@ -189,8 +189,8 @@ def to_published(kind: Kind, record: Mapping[str, str], options: Mapping[str, An
         OPTIONS + "hive.import": "true",
         OPTIONS + "hive.database.name": record.get("hiveDB", ""),
         OPTIONS + "hive.table.name": record.get("hiveTable", ""),
-        OPTIONS + "hcatalog.database.name": record.get("hiveDB", "") if kind is Kind.EXPORT else "",
-        OPTIONS + "hcatalog.table.name": record.get("hiveTable", "") if kind is Kind.EXPORT else "",
+        OPTIONS + "hcatalog.database.name": record.get("hiveDB", "") if kind is TransferKind.EXPORT else "",
+        OPTIONS + "hcatalog.table.name": record.get("hiveTable", "") if kind is TransferKind.EXPORT else "",
     }
     return _Parsing({name: value for name, value in properties.items() if value}).job()
 
@@ -198,7 +198,7 @@ def to_published(kind: Kind, record: Mapping[str, str], options: Mapping[str, An
 class _Parsing:
     def __init__(self, properties: Mapping[str, str]) -> None:
         self._properties = {name: _clean(value) for name, value in properties.items()}
-        self._options: Options = options_of(self._properties)
+        self._options: SqoopOptions = options_of(self._properties)
         self._paths = Paths(self._get(_WORKING)[:MAX_PATH_CHARS], ())
         self._missing: dict[str, None] = {}
 
@@ -206,10 +206,10 @@ class _Parsing:
         if _OLD in self._properties or _NEW in self._properties:
             job = self._merge()
         elif _OUT + "table.name" in self._properties or "Export" in self._get(_MAPPER):
-            job = self._export(self._in_database(Kind.EXPORT))
+            job = self._export(self._in_database(TransferKind.EXPORT))
         else:
-            job = self._import(self._in_database(Kind.IMPORT))
-        missing = (*self._missing, *sorted(self._paths.missing - {Missing.MOVED}))
+            job = self._import(self._in_database(TransferKind.IMPORT))
+        missing = (*self._missing, *sorted(self._paths.missing - {ConfigurationGap.MOVED}))
         return replace(
             job,
             default_fs=without_credentials(self._get(_DEFAULT_FS))[:MAX_NAME_CHARS],
@@ -223,12 +223,12 @@ class _Parsing:
     def _get(self, name: str) -> str:
         return self._properties.get(name, "")
 
-    def _lacks(self, reason: Gap | Missing) -> None:
+    def _lacks(self, reason: Gap | ConfigurationGap) -> None:
         self._missing[reason] = None
 
     # -- The database ----------------------------------------------------------------------------------------------------
 
-    def _in_database(self, kind: Kind) -> SqoopJob:
+    def _in_database(self, kind: TransferKind) -> SqoopJob:
         url = self._get(_URL)
         database = database_of(url)
         if not database.namespace:
@@ -318,11 +318,11 @@ class _Parsing:
             if output and not options.whole and self._is_default(output):
                 self._lacks(Gap.PERHAPS_HIVE)
             if not output:
-                self._lacks(Missing.WRITTEN)
+                self._lacks(ConfigurationGap.WRITTEN)
             return replace(job, target=self._place(output))
         job = replace(job, staged=_path(output)[:MAX_NAME_CHARS], target=self._place(self._final()))
         if job.target is None:
-            self._lacks(Missing.MOVED)
+            self._lacks(ConfigurationGap.MOVED)
         return job
 
     def _final(self) -> str:
@@ -351,14 +351,14 @@ class _Parsing:
         self._lacks(Gap.HIVE)
         return None
 
-    def _place(self, text: str) -> Place | None:
+    def _place(self, text: str) -> JobPath | None:
         found = self._paths.output(without_credentials(text)) if len(text) <= MAX_PATH_CHARS else ()
         return found[0] if found else None
 
-    def _places(self, texts: list[str]) -> tuple[Place, ...]:
+    def _places(self, texts: list[str]) -> tuple[JobPath, ...]:
         short = [without_credentials(each) for each in texts[:MAX_PATHS] if len(each) <= MAX_PATH_CHARS]
         if len(short) < len(texts):
-            self._lacks(Missing.TOO_MANY)
+            self._lacks(ConfigurationGap.TOO_MANY)
         return self._paths.places(short)
 
     # -- Exports and merges ----------------------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ class _Parsing:
         if ".hcat." in self._get(_MAPPER):
             self._lacks(Gap.CATALOG)
         elif not inputs:
-            self._lacks(Missing.READ)
+            self._lacks(ConfigurationGap.READ)
         return replace(job, reads=self._places(split_paths(inputs)))
 
     def _merge(self) -> SqoopJob:
@@ -412,12 +412,12 @@ class _Parsing:
         # Sqoop merges into a temporary directory, which then replaces the old one.
         target = self._place(self._get(_OLD) if _is_temporary(output) else output)
         if target is None:
-            self._lacks(Missing.MOVED if output else Missing.WRITTEN)
+            self._lacks(ConfigurationGap.MOVED if output else ConfigurationGap.WRITTEN)
         new = self._get(_NEW)
         staged = _path(new)[:MAX_NAME_CHARS] if _is_temporary(new) else ""
         reads = self._places([each for each in (self._get(_OLD), "" if staged else new) if each])
         return SqoopJob(
-            Kind.MERGE,
+            TransferKind.MERGE,
             keys=self._columns(self._get(_MERGE_KEY), at_least_one=False),
             reads=reads,
             target=target,

@@ -38,7 +38,7 @@ _OF_ARGUMENT: Final = {argument: name for name, (argument, _) in _VALUES.items()
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SqoopOptions:
     """Options of a command; "" if not given. ``hive_import`` is true if Sqoop loads the data into a Hive table
     afterwards. ``whole`` is true if all options of the command are known, so that one that is not given has its
     default.
@@ -64,13 +64,13 @@ def is_option(name: str) -> bool:
 _PROPERTIES: Final = frozenset(OPTIONS + key for _, key in (*_VALUES.values(), _HIVE_IMPORT))
 
 
-def options_of(properties: Mapping[str, str]) -> Options:
+def options_of(properties: Mapping[str, str]) -> SqoopOptions:
     """Return the options in the properties of a job's configuration."""
     hive_import = properties.get(OPTIONS + _HIVE_IMPORT[1])
     if hive_import is not None:
         # Sqoop writes this option whenever it writes any.
         values = {name: properties.get(OPTIONS + key, "") for name, (_, key) in _VALUES.items()}
-        return Options(**_short(values), hive_import=hive_import.lower() == "true", whole=True)
+        return SqoopOptions(**_short(values), hive_import=hive_import.lower() == "true", whole=True)
     return _of_arguments(_arguments(properties))
 
 
@@ -83,7 +83,7 @@ def _arguments(properties: Mapping[str, str]) -> list[str]:
     return [properties.get(f"{ARGUMENTS}{place}", "") for place in range(int(size))]
 
 
-def _of_arguments(arguments: list[str]) -> Options:
+def _of_arguments(arguments: list[str]) -> SqoopOptions:
     given: dict[str, str] = {}
     flags: set[str] = set()
     tool, whole = "", True
@@ -105,8 +105,8 @@ def _of_arguments(arguments: list[str]) -> Options:
         elif name in _WITH_VALUES and not equals:
             place += 1
     if tool not in _TOOLS:
-        return Options()
-    return Options(
+        return SqoopOptions()
+    return SqoopOptions(
         **_short({name: given.get(name, "") for name in _VALUES}),
         hive_import=_HIVE_IMPORT[0] in flags,
         # A file of options may hold any of them.

@@ -18,19 +18,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
-from extractors.lineage.graph import NotARecord, parse, text_of
+from extractors.lineage.graph import NotALineageRecord, parse, text_of
 from extractors.lineage.line_logs import LineLogs
 from extractors.lineage.record_times import RecordTimes
-from extractors.yarn.engines import EngineJob, Reading
+from extractors.yarn.engines import EngineJob, YarnReading
 from extractors.yarn.sqoop_columns import Queries
-from extractors.yarn.sqoop_job import Kind, SqoopJob, to_published
+from extractors.yarn.sqoop_job import SqoopJob, TransferKind, to_published
 from extractors.yarn.sqoop_records import Run, records_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, redact, sample
 from navlin.model.source import SQOOP, Estate, Source
 
-_KINDS: Final = {"import": Kind.IMPORT, "export": Kind.EXPORT}
+_KINDS: Final = {"import": TransferKind.IMPORT, "export": TransferKind.EXPORT}
 _NO_DATA: Final = "createHiveTable"
 """An operation that creates a Hive table like that of a database, without rows."""
 MAX_NAME_BYTES: Final = 1_000
@@ -54,7 +54,7 @@ class SqoopPublications(LineLogs):
     max_line_bytes: int = MAX_LINE_BYTES
 
     def read(self, split: Split) -> Iterator[Record]:
-        reading = Reading(self.source, self.estate, self.metastore)
+        reading = YarnReading(self.source, self.estate, self.metastore)
         with closing(Queries()) as queries:
 
             def records(line: Line, path: str) -> Iterator[Record]:
@@ -63,7 +63,9 @@ class SqoopPublications(LineLogs):
             yield from self._read(split, records)
 
 
-def _records(line: Line, path: str, reading: Reading, queries: Queries, latest_ms: int) -> Iterator[Record]:
+def _records(
+    line: Line, path: str, reading: YarnReading, queries: Queries, latest_ms: int
+) -> Iterator[Record]:
     # After a crash, unwritten blocks read as NULs.
     text = line.text.strip(b"\0 \t\r")
     if not text:
@@ -73,7 +75,7 @@ def _records(line: Line, path: str, reading: Reading, queries: Queries, latest_m
         times = RecordTimes(latest_ms)
         started_ms, ended_ms = times.read(record, "startTime"), times.read(record, "endTime")
         run = _to_run(record, text, started_ms, ended_ms)
-    except NotARecord as broken:
+    except NotALineageRecord as broken:
         shown = sample(text) if b'"storeTable"' in text else ""
         yield Reject(path, str(broken), line.offset, shown)
         return
@@ -86,20 +88,20 @@ def _records(line: Line, path: str, reading: Reading, queries: Queries, latest_m
 def _to_run(
     record: Mapping[str, Any], text: bytes, started_ms: int | None, ended_ms: int | None
 ) -> Run | None:
-    """Return the run that a file tells of; None if it moved no data. Raises `NotARecord`."""
+    """Return the run that a file tells of; None if it moved no data. Raises `NotALineageRecord`."""
     operation = text_of(record, "operation")
     if operation == _NO_DATA:
         return None
     if operation not in _KINDS:
-        raise NotARecord("the record has no operation that moves data")
+        raise NotALineageRecord("the record has no operation that moves data")
     as_of_ms = ended_ms or started_ms
     if as_of_ms is None:
-        raise NotARecord("the record has neither endTime nor startTime")
+        raise NotALineageRecord("the record has neither endTime nor startTime")
     options = record.get("options")
     named = {name: value for name, value in record.items() if isinstance(value, str)}
     job: SqoopJob = to_published(_KINDS[operation], named, options if isinstance(options, dict) else {})
     if job.hive is None:
-        raise NotARecord("the record does not name a Hive table in a form that navlin can read")
+        raise NotALineageRecord("the record does not name a Hive table in a form that navlin can read")
     ran = EngineJob(
         application="",
         run=hashlib.blake2b(text, digest_size=16).hexdigest(),

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from extractors.lineage.operations import Execution, Flow, Operation, Part
-from extractors.yarn.configuration import Missing, Place
-from extractors.yarn.engines import EngineJob, Reading
-from extractors.yarn.sqoop_columns import Moved, MovedColumn, Queries, Source
-from extractors.yarn.sqoop_job import Gap, Kind, SqoopJob
+from extractors.lineage.operations import Execution, Flow, Operation, SubOperation
+from extractors.yarn.configuration import ConfigurationGap, JobPath
+from extractors.yarn.engines import EngineJob, YarnReading
+from extractors.yarn.sqoop_columns import ColumnOrigin, Moved, MovedColumn, Queries
+from extractors.yarn.sqoop_job import Gap, SqoopJob, TransferKind
 from extractors.yarn.sqoop_texts import steady
 from navlin.model.databases import database_table_key
 from navlin.model.identity import SEPARATOR
@@ -76,17 +76,21 @@ def runs_of(jobs: Sequence[EngineJob]) -> Iterator[Run]:
     """Yield the runs of jobs, each job once. An import whose data was merged has the directory of the merge."""
     read = [(each, SqoopJob.of_json(each.told)) for each in jobs]
     merges = {
-        (each.user, each.run): (each, job) for each, job in read if job.kind is Kind.MERGE and job.staged
+        (each.user, each.run): (each, job)
+        for each, job in read
+        if job.kind is TransferKind.MERGE and job.staged
     }
     taken: set[str] = set()
     for each, job in read:
         found = merges.get((each.user, each.run))
-        if job.kind is not Kind.IMPORT or not job.staged or found is None:
+        if job.kind is not TransferKind.IMPORT or not job.staged or found is None:
             continue
         merge, merged = found
         taken |= {each.application, merge.application}
         target = merged.target if merge.succeeded else None
-        missing = tuple(reason for reason in job.missing if reason != Missing.MOVED or target is None)
+        missing = tuple(
+            reason for reason in job.missing if reason != ConfigurationGap.MOVED or target is None
+        )
         yield Run(
             each, replace(job, target=target, reads=merged.reads, keys=merged.keys, missing=missing), merge
         )
@@ -95,18 +99,18 @@ def runs_of(jobs: Sequence[EngineJob]) -> Iterator[Run]:
             yield Run(each, job)
 
 
-def records_of(reading: Reading, run: Run, queries: Queries) -> Iterator[Record]:
+def records_of(reading: YarnReading, run: Run, queries: Queries) -> Iterator[Record]:
     """Yield the records of a run: its operation and execution and, if it succeeded, its flows."""
     yield from _Writing(reading, run, queries).records()
 
 
 class _Writing:
-    def __init__(self, reading: Reading, run: Run, queries: Queries) -> None:
+    def __init__(self, reading: YarnReading, run: Run, queries: Queries) -> None:
         self._reading = reading
         self._run = run
         self._job = job = run.job
         self._source = reading.source_of(SQOOP)
-        moved = queries.moved(job) if job.kind is Kind.IMPORT else _exported(job)
+        moved = queries.moved(job) if job.kind is TransferKind.IMPORT else _exported(job)
         self._moved = moved if job.namespace else _without_sources(moved)
         self._tables = {name: self._table(name) for name in self._moved.tables}
         self._directories = {place.uri: self._directory(place) for place in job.reads}
@@ -118,7 +122,7 @@ class _Writing:
     def _table(self, name: str) -> Key:
         return database_table_key(self._reading.estate, self._job.in_database, name)
 
-    def _directory(self, place: Place) -> Key:
+    def _directory(self, place: JobPath) -> Key:
         default_fs = self._job.default_fs or self._reading.default_fs
         return location_key(self._reading.estate, place.uri, default_fs)
 
@@ -177,12 +181,14 @@ class _Writing:
 
     def _name(self, outputs: Sequence[Flow]) -> str:
         job = self._job
-        if job.kind is Kind.MERGE:
+        if job.kind is TransferKind.MERGE:
             return bounded(f"merge into {_shown(outputs[0].end)}" if outputs else "merge", NAME_BYTES)
         what = job.table or (
             f"procedure {job.procedure}" if job.procedure else "a query" if job.query else "?"
         )
-        return bounded(f"{'import of' if job.kind is Kind.IMPORT else 'export to'} {what}", NAME_BYTES)
+        return bounded(
+            f"{'import of' if job.kind is TransferKind.IMPORT else 'export to'} {what}", NAME_BYTES
+        )
 
     def _of_database(self) -> dict[str, Any]:
         job = self._job
@@ -217,8 +223,8 @@ class _Writing:
         reasons = dict.fromkeys(job.missing)
         if not self._moved.complete:
             reasons[Gap.QUERY] = None
-        if job.kind is Kind.MERGE and job.staged:
-            reasons[Missing.MOVED] = None  # the import of the merged data is unknown
+        if job.kind is TransferKind.MERGE and job.staged:
+            reasons[ConfigurationGap.MOVED] = None  # the import of the merged data is unknown
         return [str(each) for each in reasons]
 
     # -- Ends ------------------------------------------------------------------------------------------------------------
@@ -226,7 +232,7 @@ class _Writing:
     def _inputs(self) -> tuple[Flow, ...]:
         kinds = {True: RelationType.CONTROL_FLOW, False: RelationType.DATA_FLOW}
         flows: list[Flow] = []
-        if self._job.kind is Kind.IMPORT:
+        if self._job.kind is TransferKind.IMPORT:
             only_deciding = all(self._moved.tables.values())
             flows += (
                 Flow(key, type=kinds[self._moved.tables[name] and not only_deciding])
@@ -239,7 +245,7 @@ class _Writing:
         return tuple({flow.end.identity: flow for flow in flows}.values())
 
     def _outputs(self) -> tuple[Flow, ...]:
-        if self._job.kind is Kind.EXPORT:
+        if self._job.kind is TransferKind.EXPORT:
             return tuple(Flow(key) for key in self._tables.values())
         flows = [Flow(self._hive, INFERRED)] if self._hive is not None else []
         if self._target is not None:
@@ -248,9 +254,9 @@ class _Writing:
 
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
-    def _parts(self, operation: Key) -> Iterator[Part]:
+    def _parts(self, operation: Key) -> Iterator[SubOperation]:
         written = [flow.end for flow in self._outputs()]
-        if self._job.kind is Kind.EXPORT:
+        if self._job.kind is TransferKind.EXPORT:
             yield from self._exported_parts(operation)
             return
         for column in self._moved.columns:
@@ -260,7 +266,7 @@ class _Writing:
             outputs = [_column_at(end, each.name) for end in written for each in self._moved.columns]
             yield self._deciding(operation, rows, outputs)
 
-    def _part(self, operation: Key, column: MovedColumn, written: Sequence[Key]) -> Part:
+    def _part(self, operation: Key, column: MovedColumn, written: Sequence[Key]) -> SubOperation:
         flags: dict[str, Any] = {"parsed": True} if self._moved.parsed else {}
         if self._hive is not None:
             flags["inferred"] = True
@@ -268,7 +274,7 @@ class _Writing:
         control = [self._column(each) for each in column.control]
         outputs = [_column_at(end, column.name) for end in written]
         part = outputs[0].identity if outputs else f"column {column.name}"
-        return Part(
+        return SubOperation(
             sub_operation_key(operation, part, name=bounded(column.name, NAME_BYTES)),
             {
                 **_of_part("PROJECTION", [*data, *control], outputs),
@@ -283,7 +289,7 @@ class _Writing:
             [Flow(each, flags) for each in outputs],
         )
 
-    def _exported_parts(self, operation: Key) -> Iterator[Part]:
+    def _exported_parts(self, operation: Key) -> Iterator[SubOperation]:
         """Yield the parts of an export. The configuration does not name the columns of the files, so the sources of each
         column are unknown.
         """
@@ -294,20 +300,20 @@ class _Writing:
         for column in columns:
             key = sub_operation_key(operation, column.identity, name=bounded(column.name, NAME_BYTES))
             attributes = {**_of_part("PROJECTION", [], [column]), "incomplete": True}
-            yield Part(key, attributes, outputs=[Flow(column)])
+            yield SubOperation(key, attributes, outputs=[Flow(column)])
         if columns and self._job.keys:
             keys = [dataset_column_key(table, name) for name in self._job.keys]
             yield self._deciding(operation, keys, columns)
 
-    def _deciding(self, operation: Key, rows: Sequence[Key], outputs: Sequence[Key]) -> Part:
-        return Part(
+    def _deciding(self, operation: Key, rows: Sequence[Key], outputs: Sequence[Key]) -> SubOperation:
+        return SubOperation(
             sub_operation_key(operation, "predicate", name="predicate"),
             _of_part("PREDICATE", rows, outputs),
             _flows(rows, RelationType.CONTROL_FLOW, {}),
             [Flow(each) for each in {each.identity: each for each in outputs}.values()],
         )
 
-    def _column(self, source: Source) -> Key:
+    def _column(self, source: ColumnOrigin) -> Key:
         table = self._tables.get(source.table) or self._table(source.table)
         return dataset_column_key(table, source.column)
 
@@ -340,7 +346,7 @@ def _of_part(edge_type: str, inputs: Sequence[Key], outputs: Sequence[Key]) -> d
     }
 
 
-def _of_place(place: Place) -> Attributes:
+def _of_place(place: JobPath) -> Attributes:
     return {"inferred": True, "glob": place.text} if place.inferred else {}
 
 

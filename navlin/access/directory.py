@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from sansldap import FilterEquality, FilterExtensibleMatch, FilterOr, FilterPresent, LDAPFilter, SearchScope
 
-from navlin.access.ldap import Conversation, Entry, LdapError, Server, conversation, escaped
+from navlin.access.ldap import LdapConnection, LdapEndpoint, LdapEntry, LdapError, conversation, escaped
 from navlin.access.passwords import MOST_CHARS
 from navlin.access.roles import ROLES, Role
 from navlin.access.store import User, usable_name
@@ -32,7 +32,7 @@ class DirectoryFailed(Exception):
     """No server could be queried; the message gives a reason for each server."""
 
 
-class Stranger(Exception):
+class UnknownUser(Exception):
     """The login is refused; the message says why. Messages that say more than "wrong user name or password" are only
     raised after the right password was given."""
 
@@ -66,8 +66,8 @@ class LdapSettings:
         return Directory(self) if self.urls else None
 
     @property
-    def servers(self) -> tuple[Server, ...]:
-        return tuple(Server(url, self.ca_file, self.passwords_in_clear) for url in self.urls)
+    def servers(self) -> tuple[LdapEndpoint, ...]:
+        return tuple(LdapEndpoint(url, self.ca_file, self.passwords_in_clear) for url in self.urls)
 
     @property
     def groups(self) -> Iterator[tuple[Role | None, tuple[str, ...]]]:
@@ -127,7 +127,7 @@ class Directory:
 
     ldap: LdapSettings
     clock: Callable[[], float] = time.monotonic
-    _silent: dict[Server, tuple[float, str]] = field(default_factory=dict)
+    _silent: dict[LdapEndpoint, tuple[float, str]] = field(default_factory=dict)
 
     @property
     def finds(self) -> bool:
@@ -136,14 +136,14 @@ class Directory:
 
     def user(self, name: str, password: str) -> User:
         """Return the user with this name and password. The returned name is spelled as in the directory. Raises
-        `Stranger` and `DirectoryFailed`."""
-        wrong = Stranger("wrong user name or password")
+        `UnknownUser` and `DirectoryFailed`."""
+        wrong = UnknownUser("wrong user name or password")
         # A server may treat an empty password, or one that C code reads as empty, as an anonymous bind, which succeeds
         # for everybody.
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS or "\0" in password:
             raise wrong
 
-        def ask(speaking: Conversation) -> User:
+        def ask(speaking: LdapConnection) -> User:
             if self.ldap.user_dn:
                 dn = self.ldap.user_dn.replace(NAME, escaped(name))
                 if not speaking.bind(dn, password):
@@ -168,11 +168,11 @@ class Directory:
         """Look up the user of this name with the bind account; None if there is no such user, or the user has no role.
         Raises `DirectoryFailed`."""
 
-        def ask(speaking: Conversation) -> User | None:
+        def ask(speaking: LdapConnection) -> User | None:
             self._log_in(speaking)
             try:
                 return self._with_role(speaking, self._found(speaking, name))
-            except Stranger:
+            except UnknownUser:
                 return None
 
         return self._of_a_server(ask)
@@ -188,7 +188,7 @@ class Directory:
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
 
-    def _of_a_server(self, ask: Callable[[Conversation], _T]) -> _T:
+    def _of_a_server(self, ask: Callable[[LdapConnection], _T]) -> _T:
         """Return the result of ``ask`` for the first server that responds. A refused login is not tried on another
         server, because it would count twice against the account."""
         failures = []
@@ -205,7 +205,7 @@ class Directory:
                 failures.append(str(error))
         raise DirectoryFailed("; ".join(failures))
 
-    def _log_in(self, speaking: Conversation) -> None:
+    def _log_in(self, speaking: LdapConnection) -> None:
         file = self.ldap.bind_password_file
         assert file is not None
         try:
@@ -217,7 +217,7 @@ class Directory:
         if not speaking.bind(self.ldap.bind_dn, password):
             raise LdapError(f"the bind account {self.ldap.bind_dn} was refused: check bind_password_file")
 
-    def _found(self, speaking: Conversation, name: str) -> list[Entry]:
+    def _found(self, speaking: LdapConnection, name: str) -> list[LdapEntry]:
         if self.ldap.user_dn:
             base, scope = self.ldap.user_dn.replace(NAME, escaped(name)), SearchScope.BASE
             wanted: LDAPFilter = FilterPresent("objectClass")
@@ -227,29 +227,29 @@ class Directory:
         found = speaking.entries(base, scope, wanted, self.ldap.name_attribute)
         return [each for each in found if each.dn]
 
-    def _with_role(self, speaking: Conversation, found: list[Entry]) -> User:
+    def _with_role(self, speaking: LdapConnection, found: list[LdapEntry]) -> User:
         if len(found) != 1:
-            raise Stranger(
+            raise UnknownUser(
                 "the directory has several users of that name" if found else "the directory has no such user"
             )
         (entry,) = found
         # The typed name may differ in case from the name in the entry, which is used from here on.
         names = entry.values.get(self.ldap.name_attribute.lower(), [])
         if len(names) != 1 or not usable_name(names[0]):
-            raise Stranger(
+            raise UnknownUser(
                 f"{entry.dn} has no {self.ldap.name_attribute} that is valid as the name of a user"
             )
         (name,) = names
         for role, groups in self.ldap.groups:
             if any(self._member(speaking, entry.dn, name, group) for group in groups):
                 if role is None:
-                    raise Stranger(f"{name} is in a refused group")
+                    raise UnknownUser(f"{name} is in a refused group")
                 return User(name, role, "")
         if not self.ldap.default_role:
-            raise Stranger(f"{name} is not in a group that has a role here")
+            raise UnknownUser(f"{name} is not in a group that has a role here")
         return User(name, ROLES[self.ldap.default_role], "")
 
-    def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
+    def _member(self, speaking: LdapConnection, dn: str, name: str, group: str) -> bool:
         """Whether a user is a member of a group. The server compares the names, because only the server knows which
         spellings are equal."""
         wanted: LDAPFilter
@@ -269,7 +269,7 @@ class Directory:
                 wanted = FilterExtensibleMatch(NESTED, "memberOf", group.encode(), False)
         return bool(speaking.entries(dn, SearchScope.BASE, wanted))
 
-    def _checked(self, server: Server, speaking: Conversation) -> tuple[bool, str]:
+    def _checked(self, server: LdapEndpoint, speaking: LdapConnection) -> tuple[bool, str]:
         if not self.finds:
             return True, f"{server.url} answers; without a bind account nothing more can be checked"
         self._log_in(speaking)

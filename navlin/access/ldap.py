@@ -53,7 +53,7 @@ class LdapError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class LdapEndpoint:
     """Connection settings of a server. Passwords are sent over TLS unless ``in_clear`` is set: TLS begins with the
     first byte for ``ldaps``, and after StartTLS for ``ldap``. ``ca_file`` has the CAs trusted to sign the server's
     certificate; None means the system's CAs."""
@@ -64,17 +64,17 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LdapEntry:
     """One entry: its distinguished name, and lower-case name → values of the requested attributes."""
 
     dn: str
     values: dict[str, list[str]]
 
 
-class Conversation:
+class LdapConnection:
     """One connection, for one thread. Every method raises `LdapError` if the server misbehaves."""
 
-    def __init__(self, server: Server, opened: socket.socket, deadline_s: float) -> None:
+    def __init__(self, server: LdapEndpoint, opened: socket.socket, deadline_s: float) -> None:
         self._server, self._socket, self._deadline_s = server, opened, deadline_s
         self._messages = LDAPClient()
 
@@ -90,19 +90,19 @@ class Conversation:
         self._require(result, "the bind")
         return True
 
-    def entries(self, base: str, scope: SearchScope, wanted: LDAPFilter, *attributes: str) -> list[Entry]:
+    def entries(self, base: str, scope: SearchScope, wanted: LDAPFilter, *attributes: str) -> list[LdapEntry]:
         """Return up to two matching entries; an empty list if ``base`` does not exist."""
         self._messages.search_request(
             base, scope, size_limit=2, filter=wanted, attributes=list(attributes) or ["1.1"]
         )
-        found: list[Entry] = []
+        found: list[LdapEntry] = []
         for message in self._answers():
             if isinstance(message, SearchResultEntry):
                 values = {
                     each.name.lower(): [value.decode(errors="replace") for value in each.values]
                     for each in message.attributes
                 }
-                found.append(Entry(message.object_name, values))
+                found.append(LdapEntry(message.object_name, values))
             elif isinstance(message, SearchResultDone):
                 if message.result.result_code not in (
                     LDAPResultCode.NO_SUCH_OBJECT,
@@ -194,7 +194,7 @@ class Conversation:
 
 
 @contextmanager
-def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
+def conversation(server: LdapEndpoint, timeout_s: float) -> Iterator[LdapConnection]:
     """Open a connection, with TLS unless the server is ``in_clear``. All operations on it together may take
     ``timeout_s``. Raises `LdapError`."""
     deadline_s = time.monotonic() + timeout_s
@@ -204,7 +204,7 @@ def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
         opened = socket.create_connection(address, timeout_s)
     except OSError as error:
         raise LdapError(f"{server.url}: {_words(error)}") from error
-    speaking = Conversation(server, opened, deadline_s)
+    speaking = LdapConnection(server, opened, deadline_s)
     try:
         if parts.scheme == "ldaps":
             speaking.wrap()

@@ -39,18 +39,18 @@ class Html:
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
+class NoContent:
     """A response without a body (204)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Onward:
+class Redirect:
     """A redirect to this path after a completed request."""
 
     path: str
 
 
-class Problem(Refusal):
+class HttpError(Refusal):
     """Ends a request with an HTTP status and a sentence; ``more`` adds members to the JSON of the response."""
 
     def __init__(self, status: int, message: str, **more: Any) -> None:

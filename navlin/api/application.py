@@ -33,10 +33,10 @@ from navlin.api.answers import (
     END_MARK,
     EXIT_CODE,
     MARKED,
-    Empty,
     Html,
-    Onward,
-    Problem,
+    HttpError,
+    NoContent,
+    Redirect,
     error_answer,
     json_answer,
     text_answer,
@@ -44,8 +44,8 @@ from navlin.api.answers import (
 )
 from navlin.api.audit import audit
 from navlin.api.bodies import Bodies, json_of
-from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.callers import CSRF_HEADER, Callers, CheckQueues, SessionCookie, caller_of
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.json_bounds import Octets
 from navlin.api.limits import TURN_S, Questions
 from navlin.api.metrics import CONTENT_TYPE, UNASKED_S, Metrics, Timed
@@ -87,7 +87,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
     """Return the application, with the web console if ``pages`` is given. Its processes share no state except the index
     and the state directory, so any number of them may serve one index."""
     questions, bodies, metrics = Questions(), Bodies(), Metrics(service)
-    door, cookie = Door(), SessionCookie.of(service)
+    checks, cookie = CheckQueues(), SessionCookie.of(service)
     pings = Repeated("ping", partial(_pinged, service), every_s=PING_EVERY_S, until_unasked_s=UNASKED_S)
     answering = partial(answered, service, questions, bodies)
     routes = [
@@ -96,7 +96,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Route("/readyz", partial(_ready, pings)),
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
-        *logging_in.routes(service, door, cookie, bodies, pages),
+        *logging_in.routes(service, checks, cookie, bodies, pages),
         *openlineage.routes(service.events, bodies),
         Route(DESCRIPTION, partial(_described, service, cookie)),
         Route("/api-console/index.html", partial(_console, service)),
@@ -128,7 +128,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
     middleware = [
         Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
-        Middleware(_Paths, base_path=service.base_path),
+        Middleware(_StrippedPaths, base_path=service.base_path),
         # Each streamed piece is compressed and sent by itself. Pages are not compressed, because a page has a session's
         # token as well as text that another site may have put into the URL. The length of both compressed together
         # would reveal the token.
@@ -138,7 +138,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
             compresslevel=PACKED_LEVEL,
             exclude_content_types=("text/html", *DEFAULT_EXCLUDED_CONTENT_TYPES),
         ),
-        Middleware(Callers, service=service, door=door, cookie=cookie, bodies=bodies, pages=pages),
+        Middleware(Callers, service=service, checks=checks, cookie=cookie, bodies=bodies, pages=pages),
     ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.router.redirect_slashes = False
@@ -213,21 +213,21 @@ async def answered(
     request.state.address = address
     if user.role < endpoint.role:
         audit("request refused", request, user.name, reason="role")
-        raise Problem(403, f"this needs the role {endpoint.role.words}; your role is {user.role.words}")
+        raise HttpError(403, f"this needs the role {endpoint.role.words}; your role is {user.role.words}")
     questions.require_room(user.name)
     parameters, body = await _parameters(endpoint, bodies, request)
     width_chars = text_width(request.headers.get("accept", "")) if endpoint.view is not None else 0
 
     def answer() -> Response:
-        with ExitStack() as held:
-            held.enter_context(questions.of(user.name))
-            solr = held.enter_context(service.index.solr())
-            result = endpoint.answer(Asked(service, solr, user, parameters, csrf, body, width_chars > 0))
+        with ExitStack() as resources:
+            resources.enter_context(questions.of(user.name))
+            solr = resources.enter_context(service.index.solr())
+            result = endpoint.answer(ApiRequest(service, solr, user, parameters, csrf, body, width_chars > 0))
             if isinstance(result, Html):
                 return result.response()
-            if isinstance(result, Empty):
+            if isinstance(result, NoContent):
                 return Response(status_code=204)
-            if isinstance(result, Onward):
+            if isinstance(result, Redirect):
                 return RedirectResponse(service.base_path + result.path, 303)
             form, ended, beside = JSON, None, dict[str, str]()
             if isinstance(result, Lines):
@@ -240,7 +240,7 @@ async def answered(
             headers = {"Content-Type": form, **beside}
             if request.headers.get(MARKED):
                 lines, headers[MARKED] = marked(lines, ended), "end"
-            pieces = held_until_read(lines, held.pop_all())
+            pieces = closing_after(lines, resources.pop_all())
             walked = by_turns(pieces, questions.walking) if endpoint.walks else pieces
             return StreamingResponse(walked, endpoint.status, headers)
 
@@ -275,12 +275,12 @@ def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator
     yield END_MARK % (ended() if ended else 0)
 
 
-def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
-    """Return an iterator over the pieces. It closes ``held`` after the last piece, or as soon as the iterator is
+def closing_after(pieces: Iterator[bytes], resources: ExitStack) -> Iterator[bytes]:
+    """Return an iterator over the pieces. It closes ``resources`` after the last piece, or as soon as the iterator is
     dropped, even before the first piece."""
 
     def sent() -> Iterator[bytes]:
-        with held:
+        with resources:
             yield b""
             yield from pieces
 
@@ -320,7 +320,7 @@ _WORDS: Final = {
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:
-    """Return the parameters, and the body as in `Asked.body`."""
+    """Return the parameters, and the body as in `ApiRequest.body`."""
     query, in_path, user = request.scope["query_string"], request.path_params, request.state.user.name
     if endpoint.method in ("GET", "DELETE"):
         return await bodies.parse(user, len(query), partial(_read, endpoint, query, in_path, b""))
@@ -342,14 +342,14 @@ def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: Oc
     read = json_of(body, endpoint.most_values)
     if endpoint.takes_body:
         if not body and endpoint.method == "PUT":
-            raise Problem(400, "the body is missing: send what is to be written, as JSON")
+            raise HttpError(400, "the body is missing: send what is to be written, as JSON")
         return from_query(endpoint.parameters, given), read
     if endpoint.lenient:
         return from_both(endpoint.parameters, given, read), None
     if raw:
         # Query parameters are refused. If they were ignored, a dry_run=true among them would start a real run.
         names = ", ".join(dict.fromkeys(name for name, _ in texts_of(raw))) or raw
-        raise Problem(400, f"send parameters in the JSON body, not in the address: {names:.200}")
+        raise HttpError(400, f"send parameters in the JSON body, not in the address: {names:.200}")
     return from_json(endpoint.parameters, read), None
 
 
@@ -428,7 +428,7 @@ class _Headers:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-class _Paths:
+class _StrippedPaths:
     """Strips a proxy's prefix and a trailing slash from each path. Clients send paths with and without the slash."""
 
     def __init__(self, app: ASGIApp, base_path: str) -> None:

@@ -16,8 +16,8 @@ import orjson
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
-from navlin.api.answers import Problem
-from navlin.api.json_bounds import MOST_VALUES, Octets, TooDeep, TooMuch, check_json
+from navlin.api.answers import HttpError
+from navlin.api.json_bounds import MOST_VALUES, Octets, TooDeep, TooManyValues, check_json
 from navlin.api.turns import Turns
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[Octets]:
-        """Yield the body of a user's request. The body takes up room until the context ends. Raises `Problem`."""
+        """Yield the body of a user's request. The body takes up room until the context ends. Raises `HttpError`."""
         declared = request.headers.get("content-length", "")
         if declared and (not declared.isdigit() or int(declared) > most_bytes):
             await _refuse_large(request, most_bytes)
@@ -94,7 +94,7 @@ class Bodies:
                 while size_bytes and not self._fits(user, size_bytes):
                     await self._changed.wait()
         except TimeoutError:
-            raise Problem(429, "too much is being sent at the moment: try again") from None
+            raise HttpError(429, "too much is being sent at the moment: try again") from None
         self._take(user, size_bytes)
         try:
             yield
@@ -114,16 +114,16 @@ class Bodies:
 
 
 def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
-    """Return the JSON value of a body; an empty object for an empty body. Raises `Problem`."""
+    """Return the JSON value of a body; an empty object for an empty body. Raises `HttpError`."""
     try:
         check_json(body, most_values)
         return orjson.loads(body) if body else {}
-    except TooMuch as error:
-        raise Problem(413, f"the body is too large: {error}") from None
+    except TooManyValues as error:
+        raise HttpError(413, f"the body is too large: {error}") from None
     except TooDeep as error:
-        raise Problem(400, f"the body is nested too deep: {error}") from None
+        raise HttpError(400, f"the body is nested too deep: {error}") from None
     except orjson.JSONDecodeError as error:
-        raise Problem(400, f"the body is not valid JSON: {error}") from None
+        raise HttpError(400, f"the body is not valid JSON: {error}") from None
 
 
 async def _read(request: Request, most_bytes: int) -> Octets:
@@ -135,9 +135,9 @@ async def _read(request: Request, most_bytes: int) -> Octets:
             with anyio.fail_after(max(0.0, min(until_s - anyio.current_time(), SILENCE_S))):
                 message = await request.receive()
         except TimeoutError:
-            raise Problem(408, "the body did not arrive in time") from None
+            raise HttpError(408, "the body did not arrive in time") from None
         if message["type"] == "http.disconnect":
-            raise Problem(400, "the connection ended before the whole body had arrived")
+            raise HttpError(400, "the connection ended before the whole body had arrived")
         body += message.get("body", b"")
         if len(body) > most_bytes:
             body.clear()
@@ -147,7 +147,7 @@ async def _read(request: Request, most_bytes: int) -> Octets:
 
 
 async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:
-    """Raise `Problem`, but first continue to read for a while. If a connection is closed while the client still sends,
+    """Raise `HttpError`, but first continue to read for a while. If a connection is closed while the client still sends,
     the response may be lost."""
     discarded, goes_on = 0, "expect" not in request.headers
     with anyio.move_on_after(DISCARDED_WITHIN_S):
@@ -156,4 +156,4 @@ async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:
             discarded += len(message.get("body", b""))
             goes_on = message.get("more_body", False)
     size = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
-    raise Problem(413, f"the body is too large: this address accepts at most {size}")
+    raise HttpError(413, f"the body is too large: this address accepts at most {size}")

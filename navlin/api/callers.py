@@ -22,9 +22,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from navlin.access.gate import Caller, Kind, Later, Refused
+from navlin.access.authentication import AuthenticationFailed, Caller, CheckKind, DeferredCheck
 from navlin.access.sessions import Session
-from navlin.api.answers import Problem, error_answer
+from navlin.api.answers import HttpError, error_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.bodies import EDIT_BYTES, Bodies
 from navlin.api.json_bounds import Octets
@@ -40,11 +40,11 @@ CSRF_FIELD: Final = "csrf"
 FORM: Final = "application/x-www-form-urlencoded"
 _SAFE: Final = frozenset({"GET", "HEAD"})
 _READING_AT_ONCE: Final = 4
-_AT_ONCE: Final[Mapping[Kind, int]] = {"known": 1, "stranger": 1, "directory": 8}
-_WAITING: Final[Mapping[Kind, int]] = {"known": 20, "stranger": 20, "directory": 100}
+_AT_ONCE: Final[Mapping[CheckKind, int]] = {"known": 1, "stranger": 1, "directory": 8}
+_WAITING: Final[Mapping[CheckKind, int]] = {"known": 20, "stranger": 20, "directory": 100}
 """Kind → maximum number of waiting requests. Checking a password takes 0.1 s, so a request that would wait for more
 than two seconds is refused."""
-_Look: TypeAlias = Callable[[], Caller | Refused | Later]
+_Look: TypeAlias = Callable[[], Caller | AuthenticationFailed | DeferredCheck]
 
 
 def caller_of(request: Request) -> Caller:
@@ -67,7 +67,7 @@ class SessionCookie:
     def of(cls, service: Service) -> SessionCookie:
         # With these prefixes, browsers accept the cookie only from this host, over TLS, and not from a sibling domain.
         prefix = "" if not service.secure else "__Secure-" if service.base_path else "__Host-"
-        name = f"{prefix}navlin-{service.gate.sessions.instance()}"
+        name = f"{prefix}navlin-{service.authentication.sessions.instance()}"
         return cls(name, service.base_path or "/", service.secure)
 
     def sent_with(self, request: Request) -> str | None:
@@ -94,23 +94,23 @@ class SessionCookie:
         response.headers.append("Set-Cookie", text)
 
 
-class Door:
-    """Identifies callers. Slow look-ups run in threads, with a queue for each kind (`Later`), so that a slow directory,
-    or strangers who send passwords, delay only callers of the same kind."""
+class CheckQueues:
+    """Identifies callers. Slow look-ups run in threads, with a queue for each kind (`DeferredCheck`), so that a slow
+    directory, or strangers who send passwords, delay only callers of the same kind."""
 
     def __init__(self) -> None:
         self._reading = CapacityLimiter(_READING_AT_ONCE)
         self._lanes = {kind: CapacityLimiter(at_once) for kind, at_once in _AT_ONCE.items()}
 
-    async def caller(self, look: _Look, *, reads: bool = False) -> Caller | Refused:
+    async def caller(self, look: _Look, *, reads: bool = False) -> Caller | AuthenticationFailed:
         """Return the final result of ``look``. ``reads`` means that ``look`` reads a file, so it runs in a thread;
         otherwise it is too fast to be worth a thread."""
         found = await to_thread.run_sync(look, limiter=self._reading) if reads else look()
-        if not isinstance(found, Later):
+        if not isinstance(found, DeferredCheck):
             return found
         lane = self._lanes[found.kind]
         if lane.statistics().tasks_waiting >= _WAITING[found.kind]:
-            return Refused(
+            return AuthenticationFailed(
                 "too many passwords are being checked at the moment: try again", found.name, wait_s=1.0
             )
         return await to_thread.run_sync(found.ask, limiter=lane)
@@ -123,12 +123,12 @@ class Callers:
         self,
         app: ASGIApp,
         service: Service,
-        door: Door,
+        checks: CheckQueues,
         cookie: SessionCookie,
         bodies: Bodies,
         pages: Pages | None = None,
     ) -> None:
-        self.app, self.service, self.door, self.cookie = app, service, door, cookie
+        self.app, self.service, self.checks, self.cookie = app, service, checks, cookie
         self.bodies, self.pages = bodies, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,8 +148,8 @@ class Callers:
             return
         cookie = self.cookie.sent_with(request)
         by_session = cookie is not None and "authorization" not in request.headers
-        found = await self.door.caller(self._look(request, cookie), reads=by_session)
-        if isinstance(found, Refused):
+        found = await self.checks.caller(self._look(request, cookie), reads=by_session)
+        if isinstance(found, AuthenticationFailed):
             if found.name or "authorization" in request.headers:
                 refused(request, found)
             if pages is not None and not writes and not found.wait_s and not found.failed:
@@ -161,7 +161,7 @@ class Callers:
         if found.session is not None:
             try:
                 receive = await self._meant(request, found.session, writes=writes)
-            except Problem as problem:
+            except HttpError as problem:
                 audit("request refused", request, found.user.name, reason=problem.message)
                 answer = (
                     error_answer(problem.status, problem.message)
@@ -174,20 +174,20 @@ class Callers:
         await self.app(scope, receive, send)
 
     def _look(self, request: Request, cookie: str | None) -> _Look:
-        proxy = self.service.gate.proxy
+        proxy = self.service.authentication.proxy
         named = request.headers.getlist(proxy.header) if proxy is not None else []
         # Two joined headers cannot be parsed as one, so they are refused.
         header = ", ".join(request.headers.getlist("authorization"))
-        return partial(self.service.gate.caller, header, address_of(request), named, cookie)
+        return partial(self.service.authentication.caller, header, address_of(request), named, cookie)
 
     async def _meant(self, request: Request, session: Session, *, writes: bool) -> Receive:
-        """Raise `Problem` unless the owner of the session intends this request. Return the ``receive`` to use from here
+        """Raise `HttpError` unless the owner of the session intends this request. Return the ``receive`` to use from here
         on, because the body of a form has been read to find the token."""
         if not writes:
             goes_there = request.headers.get("sec-fetch-mode") == "navigate"
             in_a_page = request.headers.get("sec-fetch-dest", "document") != "document"
             if _from_another_site(request) and (in_a_page or not goes_there):
-                raise Problem(403, _ANOTHER_PAGE)
+                raise HttpError(403, _ANOTHER_PAGE)
             return request.receive
         receive = request.receive
         shown = request.headers.getlist(CSRF_HEADER)
@@ -197,7 +197,7 @@ class Callers:
                 fields = await self.bodies.parse(user, len(body), partial(fields_of, body))
             receive, shown = _again(body, receive), fields.get(CSRF_FIELD, [])
         if len(shown) != 1 or not session.confirms(shown[0]):
-            raise Problem(
+            raise HttpError(
                 403,
                 "a cookie is not enough to change anything: also send the session's token (see GET /session)"
                 f" as {CSRF_HEADER}, or as the field {CSRF_FIELD} of a form",
@@ -205,11 +205,11 @@ class Callers:
         return receive
 
 
-def refused(request: Request, found: Refused) -> None:
+def refused(request: Request, found: AuthenticationFailed) -> None:
     audit("request refused", request, found.name[:128], reason=found.failed or found.reason)
 
 
-def refusal(found: Refused, *, challenge: bool) -> Response:
+def refusal(found: AuthenticationFailed, *, challenge: bool) -> Response:
     """Return the response to a refused caller. ``challenge`` makes browsers prompt for a password."""
     if found.wait_s:
         return error_answer(429, found.reason, {"Retry-After": str(round(found.wait_s) + 1)})
@@ -220,11 +220,11 @@ def refusal(found: Refused, *, challenge: bool) -> Response:
 
 
 def fields_of(body: Octets) -> dict[str, list[str]]:
-    """Return the fields of a form, each with its values. Raises `Problem` if the form cannot be parsed."""
+    """Return the fields of a form, each with its values. Raises `HttpError` if the form cannot be parsed."""
     try:
         return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
     except ValueError as error:
-        raise Problem(400, f"the form cannot be parsed: {error}") from None
+        raise HttpError(400, f"the form cannot be parsed: {error}") from None
 
 
 _ANOTHER_PAGE: Final = "requests from pages of another server are refused"

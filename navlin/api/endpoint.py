@@ -20,7 +20,7 @@ from navlin.questions.declare import question as questions
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """One request, parsed and authorised."""
 
     service: Service
@@ -29,7 +29,7 @@ class Asked:
     parameters: Any
     """An instance of the endpoint's ``parameters``."""
     csrf: str = ""
-    """Token that a page must send with writes (`navlin.access.gate.Caller.csrf`)."""
+    """Token that a page must send with writes (`navlin.access.authentication.Caller.csrf`)."""
     body: Any = None
     """The parsed JSON of the body (`Endpoint.takes_body`), or the (name, value) pairs of the query string and the form
     (`Endpoint.takes_pairs`); None for other endpoints."""
@@ -39,11 +39,11 @@ class Asked:
     def author(self) -> Author:
         return Author(self.user.name, self.service.now_ms())
 
-    def question(self, parameters: Any) -> questions.Asked:
+    def question(self, parameters: Any) -> questions.QuestionRequest:
         """Return a question with these parameters, asked by the user of this request."""
         administrator = self.user.role is Role.ADMINISTRATOR
         status = partial(self.service.status, self.solr)
-        return questions.Asked(
+        return questions.QuestionRequest(
             self.solr,
             parameters,
             self.author(),
@@ -66,7 +66,7 @@ class Endpoint:
     role: Role
     summary: str
     parameters: type[Any]
-    answer: Callable[[Asked], Any]
+    answer: Callable[[ApiRequest], Any]
     status: int = 200
     """Status of a successful response."""
     returns: str = ""

@@ -28,7 +28,7 @@ _REST_OF_TEXT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0, ord(":"): 0}
 
 
-class TooMuch(ValueError):
+class TooManyValues(ValueError):
     """The text has more values than allowed; the message names the limit."""
 
 
@@ -37,7 +37,7 @@ class TooDeep(ValueError):
 
 
 def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = MOST_DEPTH) -> None:
-    """Check the number of values and the depth of a JSON text. Raises `TooMuch` and `TooDeep`.
+    """Check the number of values and the depth of a JSON text. Raises `TooManyValues` and `TooDeep`.
 
     If it holds several texts, for example one a line, bare numbers and words between them are not counted. Invalid JSON
     may pass, because the parser rejects it later.
@@ -65,7 +65,7 @@ def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = M
         values += len(marks) - marks.count(b"]") - marks.count(b"}")
         texts += begun  # adjacent strings are not JSON, but take as long to parse
         if max(values, texts) > most_values:
-            raise TooMuch(f"it has more than {most_values:,} values")
+            raise TooManyValues(f"it has more than {most_values:,} values")
         if max(accumulate(map(_STEPS.__getitem__, marks), initial=depth)) > most_depth:
             raise TooDeep(f"lists and objects are nested more than {most_depth} deep")
         depth += marks.count(b"[") + marks.count(b"{") - marks.count(b"]") - marks.count(b"}")

@@ -12,7 +12,7 @@ from typing import Final
 
 from anyio import CapacityLimiter
 
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.turns import Turns
 from navlin.api.walking import Walking
 
@@ -41,15 +41,15 @@ class Questions:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def require_room(self, user: str) -> None:
-        """Raise `Problem` (429) if the user already has the maximum number of running queries."""
+        """Raise `HttpError` (429) if the user already has the maximum number of running queries."""
         if self._running[user] >= self.most:
-            raise Problem(
+            raise HttpError(
                 429, f"{self.most} of your requests are being answered: wait for one of them to finish"
             )
 
     @contextmanager
     def of(self, user: str) -> Iterator[None]:
-        """Count one more running query of the user until the context ends. Raises `Problem` (429) if that is one too
+        """Count one more running query of the user until the context ends. Raises `HttpError` (429) if that is one too
         many."""
         with self._lock:
             self.require_room(user)

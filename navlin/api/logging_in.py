@@ -11,11 +11,20 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from navlin.access.gate import Caller, Refused
-from navlin.api.answers import Problem, json_answer
+from navlin.access.authentication import AuthenticationFailed, Caller
+from navlin.api.answers import HttpError, json_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.bodies import Bodies, json_of
-from navlin.api.callers import FORM, LOG_IN, Door, SessionCookie, caller_of, fields_of, refusal, refused
+from navlin.api.callers import (
+    FORM,
+    LOG_IN,
+    CheckQueues,
+    SessionCookie,
+    caller_of,
+    fields_of,
+    refusal,
+    refused,
+)
 from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 from navlin.questions.declare.question import JSON
@@ -24,15 +33,15 @@ LOG_OUT: Final = "/logout"
 SESSION: Final = "/session"
 MOST_BYTES: Final = 32 << 10
 """Maximum size of a body with name, password and next page. It is small because anyone may send such a body."""
-_STRANGER: Final = ""
+_NOBODY: Final = ""
 """User name for the bodies of logins, whose caller is not known yet."""
 
 
 def routes(
-    service: Service, door: Door, cookie: SessionCookie, bodies: Bodies, pages: Pages | None = None
+    service: Service, checks: CheckQueues, cookie: SessionCookie, bodies: Bodies, pages: Pages | None = None
 ) -> list[Route]:
     return [
-        Route(LOG_IN, partial(_log_in, service, door, cookie, bodies, pages), methods=["POST"]),
+        Route(LOG_IN, partial(_log_in, service, checks, cookie, bodies, pages), methods=["POST"]),
         Route(LOG_OUT, partial(_log_out, service, cookie, bodies), methods=["POST"]),
         Route(SESSION, _session),
     ]
@@ -40,18 +49,18 @@ def routes(
 
 async def _log_in(
     service: Service,
-    door: Door,
+    checks: CheckQueues,
     cookie: SessionCookie,
     bodies: Bodies,
     pages: Pages | None,
     request: Request,
 ) -> Response:
     """Log a user in by name and password. This always begins a new session; the browser's old session ends."""
-    fields, by_form = await _fields(bodies, _STRANGER, request)
+    fields, by_form = await _fields(bodies, _NOBODY, request)
     name, password = _text(fields, "name"), _text(fields, "password")
-    gate = service.gate
-    found = await door.caller(partial(gate.by_password, name, password, address_of(request)))
-    if isinstance(found, Refused):
+    authentication = service.authentication
+    found = await checks.caller(partial(authentication.by_password, name, password, address_of(request)))
+    if isinstance(found, AuthenticationFailed):
         refused(request, found)
         response = refusal(found, challenge=False)
         if pages is None or not wants_page(request):
@@ -62,9 +71,9 @@ async def _log_in(
         return page
 
     def begin() -> Caller:
-        if old := gate.sessions.find(cookie.sent_with(request) or ""):
-            gate.sessions.end(old)
-        return Caller(found.user, "session", gate.log_in(found))
+        if old := authentication.sessions.find(cookie.sent_with(request) or ""):
+            authentication.sessions.end(old)
+        return Caller(found.user, "session", authentication.log_in(found))
 
     try:
         caller = await run_in_threadpool(begin)
@@ -73,7 +82,7 @@ async def _log_in(
         words = f"the session cannot be saved on the server's disk: {error.strerror}; passwords and tokens still work"
         audit("log-in failed", request, name, reason=str(error))
         if pages is None or not wants_page(request):
-            raise Problem(503, words) from error
+            raise HttpError(503, words) from error
         return pages.log_in(str(fields.get("next", "")), words, 503)
     assert caller.session is not None
     audit("logged in", request, caller.user.name)
@@ -86,8 +95,8 @@ async def _log_out(service: Service, cookie: SessionCookie, bodies: Bodies, requ
     fields, by_form = await _fields(bodies, caller_of(request).user.name, request)
     everywhere = fields.get("everywhere", False)
     if everywhere not in (True, False, "true", "false"):
-        raise Problem(400, "everywhere must be true or false")
-    caller, sessions = caller_of(request), service.gate.sessions
+        raise HttpError(400, "everywhere must be true or false")
+    caller, sessions = caller_of(request), service.authentication.sessions
 
     def end() -> int:
         if everywhere in (True, "true"):
@@ -127,20 +136,20 @@ async def _fields(bodies: Bodies, user: str, request: Request) -> tuple[Mapping[
         if kind == FORM:
             several = fields_of(body)
             if any(len(values) > 1 for values in several.values()):
-                raise Problem(400, "a field is given twice")
+                raise HttpError(400, "a field is given twice")
             return {name: values[0] for name, values in several.items()}, True
         if kind != JSON and body:
-            raise Problem(415, f"send {JSON} or {FORM}")
+            raise HttpError(415, f"send {JSON} or {FORM}")
         read = json_of(body)
     if not isinstance(read, dict):
-        raise Problem(400, "the body must be a JSON object")
+        raise HttpError(400, "the body must be a JSON object")
     return read, False
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise Problem(400, f"{name} is missing" if value is None else f"{name} must be text")
+        raise HttpError(400, f"{name} is missing" if value is None else f"{name} must be text")
     return value
 
 

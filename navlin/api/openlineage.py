@@ -25,11 +25,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem, error_answer, json_answer
+from navlin.api.answers import HttpError, error_answer, json_answer
 from navlin.api.audit import audit
 from navlin.api.bodies import EVENTS_BYTES, Bodies
 from navlin.api.event_spool import EventSpool, SpoolFull
-from navlin.api.json_bounds import Octets, TooMuch, check_json
+from navlin.api.json_bounds import Octets, TooManyValues, check_json
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -55,38 +55,38 @@ OFF: Final = "OpenLineage events are not accepted here: set openlineage_director
 
 
 @dataclass(frozen=True, slots=True)
-class EventDoor:
+class EventReceiver:
     """The spool for events, and the names of users who may send events whatever their role."""
 
     spool: EventSpool
     senders: frozenset[str] = frozenset()
 
 
-def routes(door: EventDoor | None, bodies: Bodies) -> list[Route]:
-    """Return both routes. Without ``door``, the response is an error that names the setting to enable them."""
+def routes(receiver: EventReceiver | None, bodies: Bodies) -> list[Route]:
+    """Return both routes. Without ``receiver``, the response is an error that names the setting to enable them."""
     takers = ((ADDRESS, _all_or_none), (BATCH, _each))
     return [
-        Route(address, partial(_take, door, bodies, address, taker), methods=["POST"])
+        Route(address, partial(_take, receiver, bodies, address, taker), methods=["POST"])
         for address, taker in takers
     ]
 
 
 async def _take(
-    door: EventDoor | None, bodies: Bodies, address: str, taker: Taker, request: Request
+    receiver: EventReceiver | None, bodies: Bodies, address: str, taker: Taker, request: Request
 ) -> Response:
     request.state.address = address
     user = request.state.user
-    if door is None:
-        raise Problem(404, OFF)
-    if user.role < Role.METADATA_ADMINISTRATOR and user.name not in door.senders:
+    if receiver is None:
+        raise HttpError(404, OFF)
+    if user.role < Role.METADATA_ADMINISTRATOR and user.name not in receiver.senders:
         audit("request refused", request, user.name, reason="role")
         words = Role.METADATA_ADMINISTRATOR.words
-        raise Problem(403, f"this needs the role {words}, or an entry in openlineage_users of [web]")
+        raise HttpError(403, f"this needs the role {words}, or an entry in openlineage_users of [web]")
     encoding = request.headers.get("content-encoding", "")
 
     def take_in(body: Octets) -> Response:
         lines, answer = taker(body, encoding)
-        door.spool.append(lines, user.name)
+        receiver.spool.append(lines, user.name)
         return answer
 
     try:
@@ -101,26 +101,26 @@ async def _take(
 
 
 def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
-    """Return the events of a body, each as a line, and the response to send once they are stored. Raises `Problem`."""
+    """Return the events of a body, each as a line, and the response to send once they are stored. Raises `HttpError`."""
     return list(_lines(_plain(body, encoding))), Response(status_code=201)
 
 
 def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """Return the readable events of an array, each as a line, and the response to send once they are stored. Raises
-    `Problem`."""
+    `HttpError`."""
     try:
         events = _value(_plain(body, encoding))
     except ValueError as error:
         raise _no_json(error) from None
     if not isinstance(events, list):
-        raise Problem(400, f"the body is not an array; send a single event to {ADDRESS}")
+        raise HttpError(400, f"the body is not an array; send a single event to {ADDRESS}")
     if len(events) > MOST_IN_BATCH:
-        raise Problem(413, f"a batch may have at most {MOST_IN_BATCH:,} events")
+        raise HttpError(413, f"a batch may have at most {MOST_IN_BATCH:,} events")
     lines, failed = list[bytes](), list[dict[str, Any]]()
     for index, event in enumerate(events):
         try:
             lines.append(_checked(event, "the event"))
-        except Problem as problem:
+        except HttpError as problem:
             failed.append({"index": index, "reason": problem.message, "retriable": False})
     counts = {
         "received": len(events),
@@ -134,45 +134,47 @@ def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
 
 
 def _plain(body: Octets, encoding: str) -> Octets:
-    """Return the decompressed body. Raises `Problem`."""
+    """Return the decompressed body. Raises `HttpError`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
         case "gzip" | "x-gzip":
             return _unpacked(body)
-    raise Problem(
+    raise HttpError(
         415, f"the encoding {encoding[:40]!r} is not supported: send the body as gzip, or without an encoding"
     )
 
 
 def _unpacked(body: Octets) -> bytearray:
     """Decompress a gzip file of one or more members, because some clients write one member for each event. Raises
-    `Problem`."""
+    `HttpError`."""
     plain, at, members = bytearray(), 0, 0
     while at < len(body) or not members:
         member, members = zlib.decompressobj(wbits=31), members + 1
         if members > MOST_MEMBERS:
-            raise Problem(413, f"a gzip body may have at most {MOST_MEMBERS:,} members")
+            raise HttpError(413, f"a gzip body may have at most {MOST_MEMBERS:,} members")
         while not member.eof:
             piece = body[at : at + _PIECE_BYTES]
             if not piece:
-                raise Problem(400, "the body is not valid gzip: its end is missing")
+                raise HttpError(400, "the body is not valid gzip: its end is missing")
             at += len(piece)
             while piece and not member.eof:
                 try:
                     # Small pieces, because copying holds the GIL.
                     plain += member.decompress(piece, _UNPACKED_BYTES)
                 except zlib.error as error:
-                    raise Problem(400, f"the body is not valid gzip: {error}") from None
+                    raise HttpError(400, f"the body is not valid gzip: {error}") from None
                 if len(plain) > MOST_BYTES:
-                    raise Problem(413, f"the body is too large: at most {MOST_BYTES >> 20} MiB are accepted")
+                    raise HttpError(
+                        413, f"the body is too large: at most {MOST_BYTES >> 20} MiB are accepted"
+                    )
                 piece = member.unconsumed_tail
         at -= len(member.unused_data)
     return plain
 
 
 def _lines(body: Octets) -> Iterator[bytes]:
-    """Yield each event of a body (one event, an array, or one event per line) as a line. Raises `Problem` if any of
+    """Yield each event of a body (one event, an array, or one event per line) as a line. Raises `HttpError` if any of
     them is not an event."""
     try:
         found = _value(body)
@@ -192,7 +194,7 @@ def _lines_of_lines(body: Octets, whole: ValueError) -> Iterator[bytes]:
     for number, line in enumerate(_split(body)):
         try:
             event = _value(line)
-        except TooMuch as error:
+        except TooManyValues as error:
             raise _no_json(error) from None
         except ValueError:
             raise _no_json(whole) from None
@@ -211,16 +213,16 @@ def _split(body: Octets) -> Iterator[Octets]:
         at = end + 1
 
 
-def _no_json(error: ValueError) -> Problem:
-    if isinstance(error, TooMuch):
-        return Problem(413, f"the body is too large for one request: {error}")
-    return Problem(400, f"the body is not valid JSON: {error}")
+def _no_json(error: ValueError) -> HttpError:
+    if isinstance(error, TooManyValues):
+        return HttpError(413, f"the body is too large for one request: {error}")
+    return HttpError(400, f"the body is not valid JSON: {error}")
 
 
 def _checked(event: Any, called: str) -> bytes:
-    """Return an event as a line. Raises `Problem` if the value is not an event."""
+    """Return an event as a line. Raises `HttpError` if the value is not an event."""
     if why := _why_not(event):
-        raise Problem(400, f"{called} {why}")
+        raise HttpError(400, f"{called} {why}")
     return _line(event)
 
 
@@ -241,14 +243,14 @@ def _value(text: Octets) -> Any:
 
 
 def _line(event: Any) -> bytes:
-    """Return an event as a line. Raises `Problem` if the event is nested too deep."""
+    """Return an event as a line. Raises `HttpError` if the event is nested too deep."""
     try:
         return orjson.dumps(event)
     except orjson.JSONEncodeError:  # nested deeper, or with larger numbers, than orjson writes
         try:
             return json.dumps(event, separators=(",", ":")).encode()
         except RecursionError:
-            raise Problem(400, "the event is nested too deep") from None
+            raise HttpError(400, "the event is nested too deep") from None
 
 
 def _why_not(event: Any) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from navlin.access.gate import Gate
-from navlin.api.openlineage import EventDoor
+from navlin.access.authentication import Authentication
+from navlin.api.openlineage import EventReceiver
 from navlin.index.solr.solr import Solr, SolrAddress, SolrUnavailable
 
 
@@ -55,7 +55,7 @@ class Service:
     """
 
     index: Index
-    gate: Gate
+    authentication: Authentication
     status: Callable[[Solr], Mapping[str, Any]]
     daemon_runs: Callable[[], bool]
     now_ms: Callable[[], int]
@@ -68,6 +68,6 @@ class Service:
     public_origin: str = ""
     purges_after_days: int = 60
     hue_url: str = ""
-    events: EventDoor | None = None
+    events: EventReceiver | None = None
     manual: Path = Path("manual")
     public_docs: bool = False

@@ -62,9 +62,9 @@ class Commands(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and (url := ctx.params.get("url")):
             from navlin.cli.remote import over_http
-            from navlin.cli.server import Server
+            from navlin.cli.server import RunningServer
 
-            command = over_http(name, command, Server(url, ctx.params["token_file"]))
+            command = over_http(name, command, RunningServer(url, ctx.params["token_file"]))
         return name, command, rest
 
     def make_context(

@@ -58,11 +58,11 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     """
     from navlin.edit.annotation_files import write_annotations
     from navlin.edit.annotations import annotated
-    from navlin.index.search.print_query import asked
+    from navlin.index.search.print_query import to_solr
     from navlin.model.plurals import counted
     from navlin.query.syntax import parse
 
-    wanted = asked(parse(query).query)
+    wanted = to_solr(parse(query).query)
     chosen = _format(file, form)
     with invocation.solr() as solr, _written(file) as out:
         count = write_annotations(out, annotated(solr, wanted), chosen)

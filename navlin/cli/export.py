@@ -14,10 +14,10 @@ from navlin.cli.terminal import print_json, print_pieces, say, shows_progress
 from navlin.questions.declare.parameters import parameters_of
 
 if TYPE_CHECKING:
-    from navlin.cli.server import Server
-    from navlin.export.parameters import Output, Parameters, Sending
+    from navlin.cli.server import RunningServer
+    from navlin.export.parameters import OutputParameters, Parameters, Sending
     from navlin.export.target import Target
-    from navlin.export.writing import Exported, Question
+    from navlin.export.writing import Exported, ExportQuestion
     from navlin.index.solr.solr import Solr
 
 EXAMPLES: Final = """\b
@@ -33,7 +33,7 @@ SENT: Final = """  navlin export {name} --out https://{name}.example:1234 --user
 class Targets(click.Group):
     """The group with a command for each export target. ``server`` is the navlin that exports; None for this one."""
 
-    server: Server | None = None
+    server: RunningServer | None = None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from navlin.export.target import targets
@@ -47,7 +47,7 @@ class Targets(click.Group):
         target = targets().get(cmd_name)
         return None if target is None else ExportCommand(target, self.server)
 
-    def answered_by(self, server: Server) -> Targets:
+    def answered_by(self, server: RunningServer) -> Targets:
         """Return a copy of the group, whose commands let another navlin export."""
         other = copy.copy(self)
         other.server = server
@@ -72,12 +72,12 @@ def command() -> None:
 class ExportCommand(click.Command):
     """Command of one target. The options are the parameters of an export and the target's own options."""
 
-    def __init__(self, target: Target, server: Server | None) -> None:
-        from navlin.export.parameters import Output, Parameters, Sending
+    def __init__(self, target: Target, server: RunningServer | None) -> None:
+        from navlin.export.parameters import OutputParameters, Parameters, Sending
 
         self.target, self.server = target, server
         sends, example = ((Sending,), EXAMPLES + SENT) if target.send else ((), EXAMPLES)
-        declared: tuple[type[Any], ...] = (Parameters, Output, *sends, target.options)
+        declared: tuple[type[Any], ...] = (Parameters, OutputParameters, *sends, target.options)
         super().__init__(
             target.name,
             params=[*(option(each) for cls in declared for each in parameters_of(cls)), AS_JSON],
@@ -88,9 +88,9 @@ class ExportCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Parse the options, and export."""
-        from navlin.export.parameters import Output, Parameters, Sending
+        from navlin.export.parameters import OutputParameters, Parameters, Sending
 
-        given, output = filled(ctx, Parameters), filled(ctx, Output)
+        given, output = filled(ctx, Parameters), filled(ctx, OutputParameters)
         sending = filled(ctx, Sending) if self.target.send else Sending()
         options = filled(ctx, self.target.options)
         if output.file is not None:
@@ -113,13 +113,13 @@ def _export(
     invocation: Invocation,
     target: Target,
     given: Parameters,
-    output: Output,
+    output: OutputParameters,
     sending: Sending,
     options: Any,
     *,
     as_json: bool,
 ) -> None:
-    from navlin.export.writing import Question
+    from navlin.export.writing import ExportQuestion
     from navlin.index.journal.removals import UnknownRun
     from navlin.query.saved import query_or_saved
 
@@ -129,7 +129,7 @@ def _export(
             if query or given.saved:
                 author = invocation.author().name
                 query = query_or_saved(solr, query, given.saved, author, administrator=True)
-            question = Question(target, given.selection(query), options)
+            question = ExportQuestion(target, given.selection(query), options)
             done = _carried_out(invocation, solr, question, given, output, sending)
         except UnknownRun as error:
             raise Failure(f"{error}: leave out --since", Exit.FAILED) from error
@@ -147,16 +147,16 @@ def _export(
 def _carried_out(
     invocation: Invocation,
     solr: Solr,
-    question: Question,
+    question: ExportQuestion,
     given: Parameters,
-    output: Output,
+    output: OutputParameters,
     sending: Sending,
 ) -> Exported | None:
     """Run the export and return its result; None if all of it went to standard output."""
     from navlin.export.answers import Unavailable
-    from navlin.export.connection import Connection, NotAllowed
+    from navlin.export.connection import NotAllowed, ServerConnection
     from navlin.export.following import follow
-    from navlin.export.writing import Positions, send, write_file
+    from navlin.export.writing import PositionFile, send, write_file
 
     out, position = output.out, output.position
     remote = out.startswith(("http://", "https://"))
@@ -171,13 +171,13 @@ def _carried_out(
         return None
     if not remote:
         file = Path(out)
-        kept = Positions(position or file.with_name(file.name + ".position"))
+        kept = PositionFile(position or file.with_name(file.name + ".position"))
         return write_file(solr, question, file, kept, _print_progress)
     if question.target.send is None:
         raise Failure(f"{question.target.title} has no server to send to: give a file", Exit.USAGE)
-    positions = Positions(position) if position is not None else None
+    positions = PositionFile(position) if position is not None else None
     try:
-        with closing(Connection(sending.address(out, _content))) as connection:
+        with closing(ServerConnection(sending.address(out, _content))) as connection:
             if sending.follow:
                 return follow(
                     solr,

@@ -18,19 +18,19 @@ from navlin.cli.terminal import print_json, print_pieces, say
 from navlin.files import replaced
 
 if TYPE_CHECKING:
-    from navlin.cli.server import Server
-    from navlin.export.parameters import Output, Parameters
+    from navlin.cli.server import RunningServer
+    from navlin.export.parameters import OutputParameters, Parameters
     from navlin.export.target import Target
 
 UNTIL: Final = "Navlin-Until"
 
 
 def download(
-    server: Server, ctx: click.Context, target: Target, given: Parameters, output: Output
+    server: RunningServer, ctx: click.Context, target: Target, given: Parameters, output: OutputParameters
 ) -> NoReturn:
     """Write the records that a server makes, and end the command. Options for sending, and for continuing an
     interrupted export, are refused: they work only on the server's own machine."""
-    from navlin.export.parameters import Output as Of
+    from navlin.export.parameters import OutputParameters as Of
     from navlin.export.parameters import Parameters as Selecting
     from navlin.export.parameters import Sending
 

@@ -14,7 +14,7 @@ import click
 from navlin.cli.invocation import Exit, Failure, Invocation
 from navlin.cli.questions import Pairs, QuestionCommand
 from navlin.cli.terminal import print_json, say
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, QuestionRequest
 
 if TYPE_CHECKING:
     from navlin.index.journal.requests import Request
@@ -74,8 +74,10 @@ def submitted(
     from navlin.service.heartbeat import read_heartbeat
 
     state_directory, files = configuration.navlin.state_directory, configuration.purge.deleted_files
-    asked = Asked(solr, given, invocation.author(), administrator=True, here=True, deleted_files=files)
-    how: Mapping[str, Any] = question.ask(asked)
+    question_request = QuestionRequest(
+        solr, given, invocation.author(), administrator=True, here=True, deleted_files=files
+    )
+    how: Mapping[str, Any] = question.ask(question_request)
     if read_heartbeat(state_directory) is None:
         return how, None
     job = Job(question.name)

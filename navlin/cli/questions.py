@@ -21,7 +21,16 @@ from navlin.cli.terminal import console, is_watched, print_csv, print_json, prin
 from navlin.model.refusal import Refusal
 from navlin.questions import questions_in
 from navlin.questions.declare.parameters import FORMS, Parameter, from_query, one_form, parameters_of
-from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question, Views, exit_code, to_json
+from navlin.questions.declare.question import (
+    CSV,
+    HTML,
+    Lines,
+    Question,
+    QuestionRequest,
+    Views,
+    exit_code,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from navlin.index.solr.solr import Solr
@@ -104,7 +113,7 @@ class QuestionCommand(click.Command):
         read = invocation.configuration if question.of_service else invocation.configuration_without_sources
         configuration = read()
         with _room(configuration), invocation.solr(configuration) as solr:
-            asked = Asked(
+            request = QuestionRequest(
                 solr,
                 given,
                 invocation.author(),
@@ -114,7 +123,7 @@ class QuestionCommand(click.Command):
                 status=partial(_status, invocation, configuration, solr),
                 progress=_Progress(),
             )
-            print_answer(question, question.ask(asked), as_json=as_json)
+            print_answer(question, question.ask(request), as_json=as_json)
 
 
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON, for programs.")

@@ -17,7 +17,7 @@ from navlin.cli.export import Targets
 from navlin.cli.invocation import Exit, Failure
 from navlin.cli.jobs import JobCommand, Progress
 from navlin.cli.questions import Pairs, QuestionCommand, print_lines
-from navlin.cli.server import Server
+from navlin.cli.server import RunningServer
 from navlin.cli.terminal import output_width, print_json, say
 from navlin.questions import NAMES
 from navlin.questions.declare.parameters import plain
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 POLL_S: Final = 0.5
 
 
-def over_http(name: str, command: click.Command, server: Server) -> click.Command:
+def over_http(name: str, command: click.Command, server: RunningServer) -> click.Command:
     """Return a copy of the command that sends requests to a server. Raises `Failure` for a command that only works on
     the server's own machine."""
     if isinstance(command, JobCommand):
@@ -49,7 +49,7 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
     return group
 
 
-def _answer_there(server: Server, question: Question, pairs: Pairs, given: Any, as_json: bool) -> None:
+def _answer_there(server: RunningServer, question: Question, pairs: Pairs, given: Any, as_json: bool) -> None:
     names = {name for name, _ in pairs}
     if (lines := bool(names & {"csv", "jsonl", "html"})) or not question.view:
         if not (lines or as_json):
@@ -77,7 +77,7 @@ def _print(answer: requests.Response, *, as_json: bool) -> None:
 
 
 def _request(
-    server: Server, command: JobCommand, question: Question, pairs: Pairs, given: Any, as_json: bool
+    server: RunningServer, command: JobCommand, question: Question, pairs: Pairs, given: Any, as_json: bool
 ) -> None:
     left = server.send("POST", question.path, json=_json_of(pairs, given)).json()
     progress = Progress(question.name)

@@ -27,7 +27,7 @@ MARK_BYTES: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class RunningServer:
     """A running navlin: the URL, and the file with a token."""
 
     url: str
@@ -89,28 +89,28 @@ class Pieces:
     """Iterator over the pieces of a response, without the mark at the end. After the last piece, ``exit_code`` is the
     exit code in the mark."""
 
-    def __init__(self, server: Server, answer: requests.Response) -> None:
+    def __init__(self, server: RunningServer, answer: requests.Response) -> None:
         self.server, self.answer, self.exit_code = server, answer, 0
 
     def __iter__(self) -> Iterator[bytes]:
         import requests
 
-        held = b""
+        buffered = b""
         try:
             for piece in self.answer.iter_content(PIECE_BYTES):
-                held += piece
-                yield held[:-MARK_BYTES]
-                held = held[-MARK_BYTES:]
+                buffered += piece
+                yield buffered[:-MARK_BYTES]
+                buffered = buffered[-MARK_BYTES:]
         except requests.RequestException as error:
             raise Failure(f"{self.server.url}: the answer broke off: {error}", Exit.FAILED) from error
         if self.answer.headers.get(MARKED):
             # An interrupted response may look complete, because of a proxy or because it is ended by the end of the
             # connection.
-            found = _END.search(held)
+            found = _END.search(buffered)
             if found is None:
                 raise Failure(f"{self.server.url}: the answer broke off: its end is missing", Exit.FAILED)
-            held, self.exit_code = held[: found.start()], int(found[1])
-        yield held
+            buffered, self.exit_code = buffered[: found.start()], int(found[1])
+        yield buffered
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:

@@ -41,7 +41,7 @@ class AnswerLost(Exception):
     """Standard output does not accept the answer; the message says why."""
 
 
-class _Answer(io.TextIOWrapper):
+class _StandardOutput(io.TextIOWrapper):
     """Standard output. A failed write raises `AnswerLost`, which distinguishes it from failures of other files."""
 
     def write(self, text: str, /) -> int:
@@ -71,7 +71,7 @@ def prepare_streams() -> None:
     out: TextIO | None = sys.stdout  # None if it was closed
     if out is None or type(out) is io.TextIOWrapper:
         encoding, by_line = (out.encoding, out.line_buffering) if out is not None else ("utf-8", False)
-        sys.stdout = _Answer(open(1, "wb", closefd=False), encoding, SIGNS, line_buffering=by_line)  # noqa: SIM115
+        sys.stdout = _StandardOutput(open(1, "wb", closefd=False), encoding, SIGNS, line_buffering=by_line)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  # as long as the process
     for stream in (sys.stdout, sys.stderr):

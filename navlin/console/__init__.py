@@ -23,11 +23,11 @@ from navlin.console import (
     unused,
 )
 from navlin.console.lists import list_page
-from navlin.console.page import Page
+from navlin.console.page import ConsolePage
 from navlin.questions import all_questions
 from navlin.questions.declare.question import ListPage
 
-PAGES: Final[tuple[Page, ...]] = (
+PAGES: Final[tuple[ConsolePage, ...]] = (
     search.PAGE,
     saved.PAGE,
     details.PAGE,

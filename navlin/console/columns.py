@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from navlin.index.graph.details import ColumnDetails, Words
+from navlin.index.graph.details import Annotations, ColumnDetails
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.solr.solr import Solr
 from navlin.index.solr.solr_query import phrase
@@ -16,26 +16,26 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Node
 from navlin.query.column_flows import expressions_by_edge, made_of_data
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.search import search
 
 MOST_COLUMNS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnRow:
     """A column as in its source, with the user-written fields. ``origins`` are the columns one hop upstream that this
     column is computed from."""
 
     entity: StoredEntity
     details: ColumnDetails
-    words: Words
+    annotations: Annotations
     origins: tuple[Node, ...]
     expressions: tuple[str, ...]
     """The computations of this column from ``origins``, as the engines recorded them."""
 
 
-def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
+def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[ColumnRow]:
     """Yield the columns in the order of the table, then columns without a known order. Deleted columns come last."""
     query = f"type:FIELD AND firstClassParentId:{phrase(entity.id)}"
     found = search(solr, query, limit=MOST_COLUMNS)
@@ -43,10 +43,10 @@ def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
         return
     origins, expressions = _origins(solr, entity)
     for column in sorted(found.entities, key=lambda each: (each.deleted, *_order(each))):
-        yield Column(
+        yield ColumnRow(
             column,
             ColumnDetails.of(column),
-            Words.of(column),
+            Annotations.of(column),
             tuple(origins[column.id]),
             tuple(expressions[column.id]),
         )
@@ -59,7 +59,7 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
     """Return two mappings: column id → the columns that it is computed from, and column id → the expressions."""
-    options = Options(Direction.UPSTREAM, depth=1, columns=True, control_flow=True, unlinked=True)
+    options = WalkOptions(Direction.UPSTREAM, depth=1, columns=True, control_flow=True, unlinked=True)
     answer = lineage(solr, entity.id, options)
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)

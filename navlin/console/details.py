@@ -8,26 +8,26 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
-from navlin.api.answers import Onward
-from navlin.api.endpoint import Asked
-from navlin.console.columns import Column, columns_of
+from navlin.api.answers import Redirect
+from navlin.api.endpoint import ApiRequest
+from navlin.console.columns import ColumnRow, columns_of
 from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
-from navlin.console.page import Page
+from navlin.console.page import ConsolePage
 from navlin.index.graph.details import Details
 from navlin.index.graph.entity import CONDITIONS, StoredEntity
 from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.solr.solr_query import phrase
 from navlin.index.usage.contents import contents_at
-from navlin.index.usage.followed import entries_of
-from navlin.index.usage.readers import Place
+from navlin.index.usage.readers import LocationPath
+from navlin.index.usage.source_coverage import entries_of
 from navlin.model.image_positions import ALL
 from navlin.model.plurals import counted
 from navlin.query.changes import changes
 from navlin.query.edits import history
 from navlin.query.search import search
-from navlin.query.show import Shown, show
+from navlin.query.show import ShownEntity, show
 from navlin.query.statement_names import PART
 from navlin.questions.show import Parameters
 from navlin.render.field_words import field_words
@@ -41,7 +41,7 @@ _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class EntityContents:
     """Contents of an entity: the first few, the total number, a query that finds all, and what to say if there are none."""
 
     title: str
@@ -51,15 +51,15 @@ class Contents:
     nothing: str = ""
 
 
-def _values(asked: Asked) -> Mapping[str, Any] | Onward:
-    identity = asked.question(asked.parameters).entity_id()
-    shown = show(asked.solr, identity)
+def _values(request: ApiRequest) -> Mapping[str, Any] | Redirect:
+    identity = request.question(request.parameters).entity_id()
+    shown = show(request.solr, identity)
     if shown.entity.type == PART and shown.entity.parent_id:
         # Users see statements, not sub-operations: the computation of a sub-operation is shown with its column.
-        return Onward("/details?" + urlencode({"entity": shown.entity.parent_id}))
+        return Redirect("/details?" + urlencode({"entity": shown.entity.parent_id}))
     people = shown.fields.people
-    columns: list[Column] = (
-        list(columns_of(asked.solr, shown.entity)) if shown.entity.type in _WITH_COLUMNS else []
+    columns: list[ColumnRow] = (
+        list(columns_of(request.solr, shown.entity)) if shown.entity.type in _WITH_COLUMNS else []
     )
     return {
         "shown": shown,
@@ -67,8 +67,8 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
         "itself": phrase(shown.entity.id),
         "text": shown.entity.text,
         "laid_out": laid_out(shown.entity.text),
-        "hue": hue_address(asked.service.hue_url, shown.entity),
-        "changes": changes(Graph(asked.solr), shown.entity),
+        "hue": hue_address(request.service.hue_url, shown.entity),
+        "changes": changes(Graph(request.solr), shown.entity),
         "expression": shown.entity.expression,
         "of_plan": list(_of_plan(shown.entity)),
         "people": people,
@@ -91,9 +91,9 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
             ("navlin's own", _rows(shown.fields.navlin)),
         ],
         "columns": columns,
-        "contents": [each for each in _contents(asked, shown) if each.total or _looked_into(shown)],
-        "history": history(asked.solr, identity, limit=EDITS_LISTED),
-        "may_edit": asked.user.role >= Role.METADATA_ADMINISTRATOR,
+        "contents": [each for each in _contents(request, shown) if each.total or _looked_into(shown)],
+        "history": history(request.solr, identity, limit=EDITS_LISTED),
+        "may_edit": request.user.role >= Role.METADATA_ADMINISTRATOR,
     }
 
 
@@ -106,10 +106,10 @@ def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield field_words(name).capitalize(), texts
 
 
-def _looked_into(shown: Shown) -> bool:
+def _looked_into(shown: ShownEntity) -> bool:
     """Whether the entity is an extracted directory. If such a directory lists nothing, it is empty; other directories
     may never have been read."""
-    return shown.entity.type == "DIRECTORY" and not shown.entity.granted
+    return shown.entity.type == "DIRECTORY" and not shown.entity.placeholder
 
 
 def _rows(group: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def _several(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
+def _contents(request: ApiRequest, shown: ShownEntity) -> Iterator[EntityContents]:
     entity = shown.entity
     match entity.type:
         case "DATABASE":
@@ -140,22 +140,22 @@ def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
             query, title = f"type:PARTITION AND firstClassParentId:{phrase(entity.id)}", "Partitions"
         case _:
             return
-    found = search(asked.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")
-    nothing = _why_nothing(asked, entity) if _looked_into(shown) and not found.total else ""
-    yield Contents(title, found.entities, found.total, query, nothing)
+    found = search(request.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")
+    nothing = _why_nothing(request, entity) if _looked_into(shown) and not found.total else ""
+    yield EntityContents(title, found.entities, found.total, query, nothing)
 
 
-def _why_nothing(asked: Asked, directory: StoredEntity) -> str:
+def _why_nothing(request: ApiRequest, directory: StoredEntity) -> str:
     """Return what is known of a directory without contents in the index. Its source may exclude paths, or read only the
     files that others name; the image counts every file."""
-    place = Place(directory.source_id, directory.path)
-    if content := contents_at(Graph(asked.solr), [place]).get(place):
+    place = LocationPath(directory.source_id, directory.path)
+    if content := contents_at(Graph(request.solr), [place]).get(place):
         if not content.files:
             return "This directory is empty: it has no files."
         return f"The last image has {counted(content.files, 'file')} here, none of them in the index."
-    if entries_of(asked.solr, directory.source_id) == ALL:
+    if entries_of(request.solr, directory.source_id) == ALL:
         return "Empty, except for what the source's filters exclude."
     return ""
 
 
-PAGE = Page("/details", "Details", Parameters, _values)
+PAGE = ConsolePage("/details", "Details", Parameters, _values)

@@ -13,11 +13,19 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
-from navlin.api.answers import Onward, Problem
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.answers import HttpError, Redirect
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
+from navlin.edit.annotation_changes import (
+    AnnotationChanges,
+    Properties,
+    Tags,
+    edit_annotations,
+    properties,
+    tags,
+    texts,
+)
 from navlin.edit.values import BadValue
-from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
 
 _ESCAPED: Final = {"n": "\n", "r": "\r", ",": ",", "\\": "\\"}
 _ESCAPE: Final = re.compile(r"\\([nr,\\])")
@@ -37,17 +45,17 @@ class Parameters:
     was_properties: Annotated[str, "Before."] = ""
 
 
-def _answer(asked: Asked) -> Onward:
-    identity = asked.question(asked.parameters).entity_id()
-    words = _words(asked.parameters)
-    if words != Words():
-        for edited in edit_words(asked.solr, {identity: words}, asked.author(), durable=True):
+def _answer(request: ApiRequest) -> Redirect:
+    identity = request.question(request.parameters).entity_id()
+    changes = _changes(request.parameters)
+    if changes != AnnotationChanges():
+        for edited in edit_annotations(request.solr, {identity: changes}, request.author(), durable=True):
             for refused in edited.refused:
-                raise Problem(400, f"the index refused the edit: {refused.reason}")
-    return Onward("/details?" + urlencode({"entity": identity}))
+                raise HttpError(400, f"the index refused the edit: {refused.reason}")
+    return Redirect("/details?" + urlencode({"entity": identity}))
 
 
-def _words(given: Parameters) -> Words:
+def _changes(given: Parameters) -> AnnotationChanges:
     """Return the differences between the previous and the new values of the form. Raises `BadValue`."""
     single = {
         name: _lines(getattr(given, name))
@@ -58,7 +66,7 @@ def _words(given: Parameters) -> Words:
     before, after = dict[str, str](), dict[str, str]()
     if _lines(given.properties) != _lines(given.was_properties):
         before, after = dict(_pairs(given.was_properties)), dict(_pairs(given.properties))
-    return Words(
+    return AnnotationChanges(
         texts(single),
         Tags(
             add=tags([each for each in new if each not in old]),
@@ -107,4 +115,4 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
         yield key.strip(), _unescaped(value.strip())
 
 
-PAGE = Page("/edit", "Edit", Parameters, _answer, Role.METADATA_ADMINISTRATOR, method="POST")
+PAGE = ConsolePage("/edit", "Edit", Parameters, _answer, Role.METADATA_ADMINISTRATOR, method="POST")

@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Final
 
 from navlin.api.answers import Html
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.query.evidence import evidence
 from navlin.questions.show import Parameters
 from navlin.render.evidence import evidence_html
@@ -17,9 +17,9 @@ from navlin.render.evidence import evidence_html
 _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
-def _answer(asked: Asked) -> Html:
-    start = asked.question(asked.parameters).entity_id()
-    text = evidence_html(evidence(asked.solr, start, asked.service.now_ms()), asked.service.base_path)
+def _answer(request: ApiRequest) -> Html:
+    start = request.question(request.parameters).entity_id()
+    text = evidence_html(evidence(request.solr, start, request.service.now_ms()), request.service.base_path)
     # The document is self-contained, so that it can be saved to a file. The policy allows only the style in the
     # document.
     styles = (b64encode(sha256(each.encode()).digest()).decode() for each in _STYLE.findall(text)[:1])
@@ -27,4 +27,4 @@ def _answer(asked: Asked) -> Html:
     return Html(text, f"default-src 'none'; style-src {allowed}; base-uri 'none'; frame-ancestors 'none'")
 
 
-PAGE = Page("/evidence", "Evidence", Parameters, _answer, walks=True)
+PAGE = ConsolePage("/evidence", "Evidence", Parameters, _answer, walks=True)

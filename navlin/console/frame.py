@@ -13,13 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from navlin.access.store import User
-from navlin.api.answers import Html, Onward
+from navlin.api.answers import Html, Redirect
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.service import Service
 from navlin.console.manual import ROOT as DOCS
 from navlin.console.manual import Manual
-from navlin.console.page import POLICY, Page
+from navlin.console.page import POLICY, ConsolePage
 from navlin.console.page_templates import page_templates
 from navlin.console.static_files import StaticFiles
 
@@ -30,7 +30,7 @@ class BrowserPages:
     """All pages of the console, created once per process. ``service`` provides a proxy's path prefix and the
     version."""
 
-    def __init__(self, service: Service, pages: Iterable[Page]) -> None:
+    def __init__(self, service: Service, pages: Iterable[ConsolePage]) -> None:
         self._service, self._pages = service, tuple(pages)
         self._files = StaticFiles(service.base_path)
         self._manual = Manual(service.manual, service.base_path)
@@ -98,11 +98,11 @@ class BrowserPages:
         """Return the login page. After the login, the browser is redirected to the URL ``onward``."""
         return self._page("login.html", "Log in", None, "", {"next": onward, "wrong": wrong}).response(status)
 
-    def _answer(self, page: Page, asked: Asked) -> Html | Onward:
-        values = page.values(asked)
-        if isinstance(values, Html | Onward):
+    def _answer(self, page: ConsolePage, request: ApiRequest) -> Html | Redirect:
+        values = page.values(request)
+        if isinstance(values, Html | Redirect):
             return values
-        return self._page(page.template, page.title, asked.user, asked.csrf, values)
+        return self._page(page.template, page.title, request.user, request.csrf, values)
 
     async def _log_in(self, request: Request) -> Response:
         return self.log_in(request.query_params.get("next", ""))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.query.bounds import MAX_WALKED
 from navlin.query.impact import LISTED, impact
 from navlin.questions.show import Parameters
 from navlin.render.impact import total_words
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    identity = asked.question(asked.parameters).entity_id()
-    found = impact(asked.solr, identity)
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    identity = request.question(request.parameters).entity_id()
+    found = impact(request.solr, identity)
     listed = found.listed(LISTED)
     return {
         "identity": identity,
@@ -30,4 +30,4 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     }
 
 
-PAGE = Page("/impact", "Impact", Parameters, _values, walks=True)
+PAGE = ConsolePage("/impact", "Impact", Parameters, _values, walks=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Annotated, Any, Final
 
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
-from navlin.query.inherited import Word, inherited
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
+from navlin.query.inherited import TagOrProperty, inherited
 
 LISTED: Final = 500
 
@@ -20,13 +20,13 @@ class Parameters:
     control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
     if not given.word.strip():
         return {"given": given, "found": None, "more": False}
-    origins = inherited(asked.solr, Word(given.word.strip()), control_flow=given.control_flow)
+    origins = inherited(request.solr, TagOrProperty(given.word.strip()), control_flow=given.control_flow)
     found = list(islice(chain.from_iterable(each.inherited for each in origins), LISTED + 1))
     return {"given": given, "found": found[:LISTED], "more": len(found) > LISTED}
 
 
-PAGE = Page("/inherited", "Inherited tags", Parameters, _values, menu="Inherited", walks=True)
+PAGE = ConsolePage("/inherited", "Inherited tags", Parameters, _values, menu="Inherited", walks=True)

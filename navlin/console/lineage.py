@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from navlin.api.answers import Problem
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.answers import HttpError
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.query.answer import Direction
 from navlin.query.bounds import MOST_HOPS
 from navlin.query.data_flows import between_data
 from navlin.query.lineage import lineage
 from navlin.query.names import walked_id
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.render.field_words import CALLED
 
 ALL: Final = "all"
@@ -55,8 +55,8 @@ class Parameters:
     form: Annotated[str, "list: a table of edges, made by the server."] = ""
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
     values = {
         "asked": {name: getattr(given, name) for name in Parameters.__slots__},
         "depths": _DEPTHS,
@@ -70,15 +70,15 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     if not values["as_list"] or not given.entity:
         return values
     answer = between_data(
-        lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), _options(given))
+        lineage(request.solr, walked_id(request.solr, given.entity, unlinked=given.unlinked), _options(given))
     )
     nodes = {node.id: node for node in answer.nodes}
     # A placeholder has no pages other than this one.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}
 
 
-def _options(given: Parameters) -> Options:
-    return Options(
+def _options(given: Parameters) -> WalkOptions:
+    return WalkOptions(
         given.direction,
         _hops(given.depth),
         operations=given.operations,
@@ -93,8 +93,8 @@ def _hops(depth: str) -> int | None:
     if depth == ALL:
         return None
     if not depth.isdecimal() or not 1 <= int(depth) <= MOST_HOPS:
-        raise Problem(400, f"depth must be all, or from 1 to {MOST_HOPS:,}")
+        raise HttpError(400, f"depth must be all, or from 1 to {MOST_HOPS:,}")
     return int(depth)
 
 
-PAGE = Page("/lineage", "Lineage", Parameters, _values, menu="Lineage", walks=True)
+PAGE = ConsolePage("/lineage", "Lineage", Parameters, _values, menu="Lineage", walks=True)

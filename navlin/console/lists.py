@@ -7,8 +7,8 @@ from dataclasses import field, fields, make_dataclass
 from functools import partial
 from typing import Annotated, Any, Final, get_type_hints
 
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.console.pages import ROWS_A_PAGE, paged
 from navlin.query.bounds import MOST_OFFSET
 from navlin.questions.declare.parameters import FORMS, parameters_of
@@ -19,11 +19,11 @@ _OF_DOORS: Final = frozenset({"limit", "offset", *FORMS})
 PAGES: Final = MOST_OFFSET // ROWS_A_PAGE + 1
 
 
-def list_page(question: Question) -> Page:
+def list_page(question: Question) -> ConsolePage:
     """Return the page that a question declares."""
     assert isinstance(question.page, ListPage)
     path = question.page.path or question.path
-    return Page(
+    return ConsolePage(
         path,
         question.page.title,
         _parameters(question.parameters),
@@ -46,13 +46,13 @@ def _parameters(cls: type[Any]) -> type[Any]:
     return make_dataclass(cls.__name__, [*own, number], frozen=True)
 
 
-def _values(question: Question, asked: Asked) -> Mapping[str, Any]:
-    given, page = asked.parameters, question.page
+def _values(question: Question, request: ApiRequest) -> Mapping[str, Any]:
+    given, page = request.parameters, question.page
     assert isinstance(page, ListPage)
     form = [each for each in parameters_of(question.parameters) if each.name not in _OF_DOORS]
     chosen = {each.name: getattr(given, each.name) for each in form}
     rows = {"limit": ROWS_A_PAGE, "offset": (given.page - 1) * ROWS_A_PAGE}
-    put = asked.question(question.parameters(**chosen, **rows))
+    put = request.question(question.parameters(**chosen, **rows))
     answer = question.ask(put)
     return {
         **paged(given, getattr(answer, "listed", answer)),

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 
 ROOT: Final = "/docs"
 FIRST: Final = "index.html"
@@ -60,12 +60,14 @@ class Manual:
         return RedirectResponse(f"{self._base_path}{ROOT}/{FIRST}", 303)
 
     async def answer(self, request: Request) -> Response:
-        """Respond with the requested file. Raises `Problem` with 404."""
+        """Respond with the requested file. Raises `HttpError` with 404."""
         name = request.path_params["file"]
         file = self._files.get(name)
         if file is None:
-            reason = "the manual has no such page" if self.is_built else "the manual is not built: run make docs"
-            raise Problem(404, reason)
+            reason = (
+                "the manual has no such page" if self.is_built else "the manual is not built: run make docs"
+            )
+            raise HttpError(404, reason)
         request.state.address = ROOT
         data = await to_thread.run_sync(file.read_bytes)
         headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": f"private, max-age={_KEPT_S}"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from navlin.access.roles import Role
-from navlin.api.answers import Html, Onward
-from navlin.api.endpoint import Asked
+from navlin.api.answers import Html, Redirect
+from navlin.api.endpoint import ApiRequest
 
 POLICY: Final = "; ".join(
     (
@@ -29,7 +29,7 @@ POLICY: Final = "; ".join(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ConsolePage:
     """A page of the console. ``path`` is below the console's root. ``parameters`` is a dataclass like an endpoint's
     (`navlin.api.parameters`). ``values`` returns the values for the page's template, or a complete document, or a
     redirect."""
@@ -37,7 +37,7 @@ class Page:
     path: str
     title: str
     parameters: type[Any]
-    values: Callable[[Asked], Mapping[str, Any] | Html | Onward]
+    values: Callable[[ApiRequest], Mapping[str, Any] | Html | Redirect]
     role: Role = Role.LINEAGE_VIEWER
     menu: str = ""
     """Label in the menu; "" if the page is not in the menu."""

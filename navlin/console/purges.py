@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.console.pages import ROWS_A_PAGE, paged
-from navlin.query.judged import DAY_MS
 from navlin.query.purges import purges
+from navlin.query.usage_status import DAY_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +20,20 @@ class Parameters:
     page: Annotated[int, "Which page.", range(1, 400)] = 1
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
-    found = purges(asked.solr, limit=ROWS_A_PAGE, offset=(given.page - 1) * ROWS_A_PAGE)
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
+    found = purges(request.solr, limit=ROWS_A_PAGE, offset=(given.page - 1) * ROWS_A_PAGE)
     oldest = datetime.fromtimestamp(
-        (asked.service.now_ms() - asked.service.purges_after_days * DAY_MS) / 1_000, UTC
+        (request.service.now_ms() - request.service.purges_after_days * DAY_MS) / 1_000, UTC
     )
     return {
-        "runs": asked.service.daemon_runs(),
+        "runs": request.service.daemon_runs(),
         "open": found.open,
         **paged(given, found.listed),
-        "days": asked.service.purges_after_days,
+        "days": request.service.purges_after_days,
         "oldest": f"{oldest:%Y-%m-%d}",
-        "today": f"{datetime.fromtimestamp(asked.service.now_ms() / 1_000, UTC):%Y-%m-%d}",
+        "today": f"{datetime.fromtimestamp(request.service.now_ms() / 1_000, UTC):%Y-%m-%d}",
     }
 
 
-PAGE = Page("/purges", "Purge", Parameters, _values, Role.ADMINISTRATOR, menu="Purge")
+PAGE = ConsolePage("/purges", "Purge", Parameters, _values, Role.ADMINISTRATOR, menu="Purge")

@@ -8,21 +8,21 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
-from navlin.api.answers import Onward
-from navlin.api.endpoint import Asked
+from navlin.api.answers import Redirect
+from navlin.api.endpoint import ApiRequest
 from navlin.api.own.questions import requested
 from navlin.api.own.requests import Parameters, request_of
-from navlin.console.page import Page
+from navlin.console.page import ConsolePage
 from navlin.questions import all_questions
 from navlin.questions.declare.question import Question
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    found = request_of(asked)
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    found = request_of(request)
     return {
         "request": found,
         "waits": found.open,
-        "may_run": asked.user.role >= Role.ADMINISTRATOR,
+        "may_run": request.user.role >= Role.ADMINISTRATOR,
         # Users confirm exactly the numbers that were shown to them.
         "candidates": sum(each["candidates"] for each in found.answer.get("rules", ())),
         "goes": sum(each["removed"] for each in found.answer.get("rules", ())),
@@ -30,13 +30,13 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     }
 
 
-def _submitted(question: Question, asked: Asked) -> Onward:
-    return Onward("/request?" + urlencode({"id": requested(question, asked, asked.parameters)["id"]}))
+def _submitted(question: Question, request: ApiRequest) -> Redirect:
+    return Redirect("/request?" + urlencode({"id": requested(question, request, request.parameters)["id"]}))
 
 
-PAGE: Final = Page("/request", "Request", Parameters, _values)
+PAGE: Final = ConsolePage("/request", "Request", Parameters, _values)
 JOBS: Final = tuple(
-    Page(each.page, each.summary, each.parameters, partial(_submitted, each), each.role, method="POST")
+    ConsolePage(each.page, each.summary, each.parameters, partial(_submitted, each), each.role, method="POST")
     for each in all_questions()
     if each.job and isinstance(each.page, str)
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from navlin.index.graph.details import Words
+from navlin.index.graph.details import Annotations
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.relation import End, StoredRelation
 from navlin.index.schema.fields import RELATIONS
@@ -13,7 +13,7 @@ from navlin.query.search import SearchAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FoundItem:
     """An entity, or a relation with its two ``ends``. ``people`` is the user-written name; ``source`` is the name of
     the source."""
 
@@ -36,7 +36,7 @@ class Result:
 
 def results_of(
     answer: SearchAnswer, sources: Mapping[str, str], statements: Mapping[str, str]
-) -> Iterator[Result]:
+) -> Iterator[FoundItem]:
     """Yield the results of one page. ``sources`` maps source ids to names, ``statements`` maps ids to the display names
     of statements."""
     if answer.core == RELATIONS:
@@ -45,29 +45,31 @@ def results_of(
         yield from (_entity(each, sources, statements) for each in answer.entities)
 
 
-def _entity(entity: StoredEntity, sources: Mapping[str, str], statements: Mapping[str, str]) -> Result:
-    words = Words.of(entity)
+def _entity(entity: StoredEntity, sources: Mapping[str, str], statements: Mapping[str, str]) -> FoundItem:
+    annotations = Annotations.of(entity)
     states = (
         ("deleted",) * entity.deleted
-        + ("placeholder",) * entity.granted
+        + ("placeholder",) * entity.placeholder
         + ("incomplete",) * entity.incomplete
     )
-    return Result(
+    return FoundItem(
         entity.id,
         statements.get(entity.id, entity.name),
         entity.type,
         entity.source_type,
         sources.get(entity.source_id, entity.source_id),
         entity.owner,
-        words.name,
-        words.description or entity.comment,
-        words.tags,
+        annotations.name,
+        annotations.description or entity.comment,
+        annotations.tags,
         states,
     )
 
 
-def _relation(relation: StoredRelation) -> Result:
+def _relation(relation: StoredRelation) -> FoundItem:
     states = tuple(
         each for each in ("deleted", "unlinked", "inferred", "incomplete") if getattr(relation, each)
     )
-    return Result(relation.id, relation.type, relation.type, states=states, ends=(relation.ep1, relation.ep2))
+    return FoundItem(
+        relation.id, relation.type, relation.type, states=states, ends=(relation.ep1, relation.ep2)
+    )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
 
-from navlin.api.answers import Onward, Problem
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
-from navlin.questions.saved import ADD, REMOVE, Added, Removed
+from navlin.api.answers import HttpError, Redirect
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
+from navlin.questions.saved import ADD, REMOVE, AddParameters, RemoveParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +20,16 @@ class Parameters:
     remove: Annotated[str, "OWNER/NAME of one that goes."] = ""
 
 
-def _answer(asked: Asked) -> Onward:
-    given: Parameters = asked.parameters
+def _answer(request: ApiRequest) -> Redirect:
+    given: Parameters = request.parameters
     if given.remove:
         owner, _, name = given.remove.partition("/")
-        REMOVE.ask(asked.question(Removed(name, owner)))
+        REMOVE.ask(request.question(RemoveParameters(name, owner)))
     elif not given.name.strip() or not given.query.strip():
-        raise Problem(400, "give a name and a query to save a search")
+        raise HttpError(400, "give a name and a query to save a search")
     else:
-        ADD.ask(asked.question(Added(given.name.strip(), given.query, given.shared)))
-    return Onward("/search?" + urlencode({"query": given.query}))
+        ADD.ask(request.question(AddParameters(given.name.strip(), given.query, given.shared)))
+    return Redirect("/search?" + urlencode({"query": given.query}))
 
 
-PAGE = Page("/saved", "Saved searches", Parameters, _answer, method="POST")
+PAGE = ConsolePage("/saved", "Saved searches", Parameters, _answer, method="POST")

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.console.pages import address
-from navlin.console.results import Result, results_of
+from navlin.console.results import FoundItem, results_of
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.sources import known_sources
 from navlin.index.schema.fields import RELATIONS
@@ -88,11 +88,11 @@ class Filter:
     more: int
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
     names = {
-        each.id: f"{each.name} (not configured)" if each.granted else each.name
-        for each in known_sources(asked.solr)
+        each.id: f"{each.name} (not configured)" if each.placeholder else each.name
+        for each in known_sources(request.solr)
     }
     wanted = list(_filters(given))
     values: dict[str, Any] = {
@@ -103,14 +103,14 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "compared": COMPARED,
         "narrowed": len(wanted),
         "saved": searches_of(
-            asked.solr, asked.user.name, administrator=asked.user.role is Role.ADMINISTRATOR
+            request.solr, request.user.name, administrator=request.user.role is Role.ADMINISTRATOR
         ).searches,
         "as_one": _as_one(given.query, wanted),
         "download": urlencode([("query", given.query or "*"), *(("filter", each) for each in wanted)]),
     }
     try:
         answer = find_for_people(
-            asked.solr,
+            request.solr,
             given.query or "*",
             limit=RESULTS_A_PAGE,
             offset=(given.page - 1) * RESULTS_A_PAGE,
@@ -131,7 +131,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "error": None,
         "answer": answer,
         "relations": answer.core == RELATIONS,
-        "results": list[Result](results_of(answer, names, _statements(asked, answer))),
+        "results": list[FoundItem](results_of(answer, names, _statements(request, answer))),
         "first": answer.offset + 1,
         "last": answer.offset + len(answer.documents),
         "pages": pages,
@@ -154,14 +154,14 @@ def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tup
             yield f"{count:,} {several if count != 1 else one}", place
 
 
-def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
+def _statements(request: ApiRequest, answer: SearchAnswer) -> dict[str, str]:
     """Return id → display name for the statements and jobs on this page, and for their sub-operations and
     executions."""
     if answer.core == RELATIONS:
         return {}
     found = [each for each in answer.entities if each.type in NAMED_BY_STATEMENT]
     own = {each.id: each.name for each in found if each.type == STATEMENT}
-    named = names_of_statements(Graph(asked.solr), {each.id: each.type for each in found}, own)
+    named = names_of_statements(Graph(request.solr), {each.id: each.type for each in found}, own)
     return {each: name for each, (_, name) in named.items()}
 
 
@@ -235,4 +235,4 @@ def _chosen_alone(given: Parameters, names: Mapping[str, str]) -> Iterator[Filte
         yield Filter(name, title, tuple(choices), 0)
 
 
-PAGE = Page("/search", "Search", Parameters, _values, menu="Search")
+PAGE = ConsolePage("/search", "Search", Parameters, _values, menu="Search")

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
 from navlin.questions.declare.shared import Nothing
-from navlin.render.status import held_back, positions
+from navlin.render.status import backing_off, positions
 
 RUNS_DRAWN: Final = 30
 BAR_PX: Final = 8
 HIGHEST_PX: Final = 32
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    status = asked.service.status(asked.solr)
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    status = request.service.status(request.solr)
     return {
         "status": status,
         "positions": {
@@ -28,19 +28,21 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             if each["index"]["position_count"]
         },
         "held_back": {
-            each["name"]: list(held_back(each["index"], status["now_ms"])) for each in status["sources"]
+            each["name"]: list(backing_off(each["index"], status["now_ms"])) for each in status["sources"]
         },
-        "bars": {each["name"]: _bars(asked, each["name"]) for each in status["sources"]},
+        "bars": {each["name"]: _bars(request, each["name"]) for each in status["sources"]},
         "width": RUNS_DRAWN * BAR_PX,
         "highest": HIGHEST_PX,
-        "may_run": asked.user.role >= Role.ADMINISTRATOR,
+        "may_run": request.user.role >= Role.ADMINISTRATOR,
     }
 
 
-def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
+def _bars(request: ApiRequest, source: str) -> list[dict[str, Any]]:
     """Return the last runs, oldest first, each as a bar. The height is relative to the longest of these runs."""
     try:
-        found = [each for each in runs(asked.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms]
+        found = [
+            each for each in runs(request.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms
+        ]
     except UnknownSource:
         # The source has not run yet.
         return []
@@ -57,4 +59,4 @@ def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
     ]
 
 
-PAGE = Page("/sources", "Sources", Nothing, _values, menu="Sources")
+PAGE = ConsolePage("/sources", "Sources", Nothing, _values, menu="Sources")

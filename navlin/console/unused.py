@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from navlin.api.endpoint import Asked
-from navlin.console.page import Page
+from navlin.api.endpoint import ApiRequest
+from navlin.console.page import ConsolePage
 from navlin.console.pages import address
-from navlin.query.judged import Judged, Of, Question
-from navlin.query.unused_places import judged_of
+from navlin.query.unused_places import usages_of
 from navlin.query.unused_report import Totals, counted, largest_unused
+from navlin.query.usage_status import EntityUsage, JudgedKind, UsageQuestion
 from navlin.questions.unused import ENGINES, KINDS, MOST_DAYS, Engine, Kind
 
 LOOKS_S: Final = 5.0
@@ -55,10 +55,10 @@ class _Look:
         if time.monotonic() > self.until_s and done < every:
             raise _TimeOver
 
-    def in_time(self, judged: Iterable[Judged]) -> Iterator[Judged]:
+    def in_time(self, usages: Iterable[EntityUsage]) -> Iterator[EntityUsage]:
         """Yield the verdicts until the time runs out."""
         try:
-            for each in judged:
+            for each in usages:
                 yield each
                 if time.monotonic() > self.until_s:
                     self.cut = True
@@ -71,8 +71,8 @@ class _TimeOver(Exception):
     """The time for the checks has run out."""
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+def _values(request: ApiRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
     values = {
         "given": given,
         "days": given.days or DAYS,
@@ -83,10 +83,10 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     }
     if not given.days:
         return values
-    question = Question(given.days, asked.service.now_ms(), given.without_engine, given.despite_gaps)
-    totals, look = Totals(Of(given.of)), _Look(time.monotonic() + LOOKS_S)
-    known, judged = judged_of(asked.solr, question, totals.of, look.progress)
-    largest = largest_unused(counted(look.in_time(judged), totals), LISTED)
+    question = UsageQuestion(given.days, request.service.now_ms(), given.without_engine, given.despite_gaps)
+    totals, look = Totals(JudgedKind(given.of)), _Look(time.monotonic() + LOOKS_S)
+    known, usages = usages_of(request.solr, question, totals.of, look.progress)
+    largest = largest_unused(counted(look.in_time(usages), totals), LISTED)
     return {
         **values,
         "totals": totals.to_json(),
@@ -95,10 +95,10 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "known": known,
         "reasons": totals.reasons.most_common(REASONS_LISTED),
         "cut": look.cut,
-        "looked_at": max(look.done, sum(totals.tables.values()) if totals.of is Of.TABLES else 0),
+        "looked_at": max(look.done, sum(totals.tables.values()) if totals.of is JudgedKind.TABLES else 0),
         "every": look.every,
         "since_ms": question.since_ms,
     }
 
 
-PAGE = Page("/unused", "Unused", Parameters, _values, menu="Unused")
+PAGE = ConsolePage("/unused", "Unused", Parameters, _values, menu="Unused")

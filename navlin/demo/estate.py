@@ -48,7 +48,7 @@ directory = "{impala}"
 """
 
 
-class Estate:
+class DemoEstate:
     """A small estate below ``home``. ``jars`` is the directory of the sets of jars."""
 
     def __init__(self, home: Path, jars: Path) -> None:

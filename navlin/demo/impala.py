@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Edge(NamedTuple):
+class LineageEdge(NamedTuple):
     """One edge of a lineage record. ``sources`` are full names of columns, ``target`` is a column of the target
     table."""
 
@@ -22,18 +22,18 @@ TOP_MARKETS = (
     "INSERT INTO shop.top_markets SELECT country, revenue FROM shop.revenue WHERE orders > 0 ORDER BY revenue DESC LIMIT 10",
     "shop.top_markets",
     (
-        Edge("PROJECTION", ("shop.revenue.country",), "country"),
-        Edge("PROJECTION", ("shop.revenue.revenue",), "revenue"),
-        Edge("PREDICATE", ("shop.revenue.orders", "shop.revenue.revenue"), "country"),
-        Edge("PREDICATE", ("shop.revenue.orders", "shop.revenue.revenue"), "revenue"),
+        LineageEdge("PROJECTION", ("shop.revenue.country",), "country"),
+        LineageEdge("PROJECTION", ("shop.revenue.revenue",), "revenue"),
+        LineageEdge("PREDICATE", ("shop.revenue.orders", "shop.revenue.revenue"), "country"),
+        LineageEdge("PREDICATE", ("shop.revenue.orders", "shop.revenue.revenue"), "revenue"),
     ),
 )
 SCRATCH = (
     "CREATE TABLE shop.tmp_remarks AS SELECT country, concat(country, '!') AS remark FROM shop.customers",
     "shop.tmp_remarks",
     (
-        Edge("PROJECTION", ("shop.customers.country",), "country"),
-        Edge("PROJECTION", ("shop.customers.country",), "remark"),
+        LineageEdge("PROJECTION", ("shop.customers.country",), "country"),
+        LineageEdge("PROJECTION", ("shop.customers.country",), "remark"),
     ),
 )
 BOARD_REPORT = (
@@ -41,10 +41,10 @@ BOARD_REPORT = (
     " JOIN shop.tmp_remarks r ON m.country = r.country",
     "shop.board_report",
     (
-        Edge("PROJECTION", ("shop.top_markets.country",), "country"),
-        Edge("PROJECTION", ("shop.top_markets.revenue",), "revenue"),
-        Edge("PROJECTION", ("shop.tmp_remarks.remark",), "remark"),
-        Edge("PREDICATE", ("shop.top_markets.country", "shop.tmp_remarks.country"), "country"),
+        LineageEdge("PROJECTION", ("shop.top_markets.country",), "country"),
+        LineageEdge("PROJECTION", ("shop.top_markets.revenue",), "revenue"),
+        LineageEdge("PROJECTION", ("shop.tmp_remarks.remark",), "remark"),
+        LineageEdge("PREDICATE", ("shop.top_markets.country", "shop.tmp_remarks.country"), "country"),
     ),
 )
 """``shop.tmp_remarks`` was dropped before it was ever listed, so relations that name it stay unlinked, as in a real
@@ -53,9 +53,9 @@ FORECAST = (
     "INSERT INTO shop.board_report SELECT country, revenue, 'forecast' FROM shop.revenue",
     "shop.board_report",
     (
-        Edge("PROJECTION", ("shop.revenue.country",), "country"),
-        Edge("PROJECTION", ("shop.revenue.revenue",), "revenue"),
-        Edge("PROJECTION", (), "remark"),
+        LineageEdge("PROJECTION", ("shop.revenue.country",), "country"),
+        LineageEdge("PROJECTION", ("shop.revenue.revenue",), "revenue"),
+        LineageEdge("PROJECTION", (), "remark"),
     ),
 )
 
@@ -74,7 +74,7 @@ def write_one_more(file: Path, now_s: int) -> None:
     file.write_text(_line(FORECAST, now_s))
 
 
-def _line(statement: tuple[str, str, Sequence[Edge]], at_s: int) -> str:
+def _line(statement: tuple[str, str, Sequence[LineageEdge]], at_s: int) -> str:
     text, target, edges = statement
     record = {
         "queryText": text,
@@ -88,7 +88,7 @@ def _line(statement: tuple[str, str, Sequence[Edge]], at_s: int) -> str:
     return json.dumps(record) + "\n"
 
 
-def _graph(target: str, edges: Sequence[Edge]) -> dict[str, Any]:
+def _graph(target: str, edges: Sequence[LineageEdge]) -> dict[str, Any]:
     ids: dict[str, int] = {}
     vertices = []
     for edge in edges:

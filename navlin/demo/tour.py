@@ -17,7 +17,7 @@ from pathlib import Path
 from navlin.cli.terminal import say
 from navlin.demo import DemoFailed
 from navlin.demo.children import Interrupted, adopt_orphans, interruptible, kill_all
-from navlin.demo.estate import Estate
+from navlin.demo.estate import DemoEstate
 from navlin.demo.serving import Navlin
 from navlin.shipped import CONF
 from navlin.solr_server.jars import fetch
@@ -66,7 +66,7 @@ def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
         with interruptible():
             jars = _jars(show_line)
             navlin = Navlin(home, jars)
-            further = _show(Estate(home, jars), navlin, show_line)
+            further = _show(DemoEstate(home, jars), navlin, show_line)
             shown = navlin
             if not once:
                 _invite(navlin, further, show_line)
@@ -78,7 +78,7 @@ def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
     return shown
 
 
-def _show(estate: Estate, navlin: Navlin, show_line: Say) -> str:
+def _show(estate: DemoEstate, navlin: Navlin, show_line: Say) -> str:
     """Show everything. Return the shell command that adds one more record to the estate."""
     show_line("starting HDFS and YARN")
     estate.launch_hadoop()

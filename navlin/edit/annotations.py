@@ -20,7 +20,7 @@ from typing import Any, Final
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.people.editing import Author, Decide, edit_entities, show_edits
 from navlin.index.schema.fields import ELEMENTS, is_user_field
-from navlin.index.solr.solr import Refused, Solr
+from navlin.index.solr.solr import RefusedDocument, Solr
 from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.model.batches import in_batches
 
@@ -66,7 +66,7 @@ class Imported:
     overwritten: tuple[Conflict, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[Annotation, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedDocument, ...] = ()
 
 
 # -- Out ---------------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def annotated(solr: Solr, asked: str = "*:*") -> Iterator[Annotation]:
 def _annotation(entity: StoredEntity) -> Annotation:
     values = {
         name: value
-        for name, value in sorted(entity.words.items())
+        for name, value in sorted(entity.annotations.items())
         if name not in entity.of_source and value not in ("", [], None)
     }
     return Annotation(entity.id, entity.type, entity.name, values)
@@ -159,7 +159,7 @@ def _import_batch(
         return decide
 
     asked = {each.id: merging(each.values) for each in batch}
-    refused: list[Refused] = []
+    refused: list[RefusedDocument] = []
     for edited in edit_entities(solr, asked, author, dry_run=dry_run):
         refused.extend(edited.refused)
     met = frozenset(merges)

@@ -10,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from navlin.edit.annotation_changes import AnnotationChanges, Properties, Tags, properties, tags, texts
 from navlin.edit.managed import managed_fields
 from navlin.edit.models import Properties as Registered
 from navlin.edit.values import BadValue
-from navlin.edit.words import Properties, Tags, Words, properties, tags, texts
 
 _TEXTS: Final = ("name", "description")
 
 
-def put_words(registered: Registered, given: Any) -> Words:
-    """Convert the body of a PUT to `Words`. Raises `BadValue`. Keys that are not user-written fields are ignored."""
+def changes_of_put(registered: Registered, given: Any) -> AnnotationChanges:
+    """Convert the body of a PUT to `AnnotationChanges`. Raises `BadValue`. Keys that are not user-written fields are
+    ignored."""
     if not isinstance(given, Mapping):
         raise BadValue("the body must be an object")
     only: Mapping[str, str] | None = None
     if "properties" in given:
         # An empty list is refused, unlike an empty object, which erases all properties.
         only = properties(_given(given, "properties"))
-    return Words(
+    return AnnotationChanges(
         texts({name: given[name] for name in _TEXTS if name in given}),
         Tags(only=None if given.get("tags") is None else tags(given["tags"])),
         Properties(only=only),
@@ -34,8 +35,8 @@ def put_words(registered: Registered, given: Any) -> Words:
     )
 
 
-def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
-    """Convert an object that the SDK sends, with change sets, to `Words`; null leaves a field unchanged. Raises
+def changes_of_sdk(registered: Registered, given: Mapping[str, Any]) -> AnnotationChanges:
+    """Convert an object that the SDK sends, with change sets, to `AnnotationChanges`; null leaves a field unchanged. Raises
     `BadValue`."""
     custom = _given(given, "customProperties")
     if isinstance(custom, Mapping):
@@ -44,7 +45,7 @@ def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
         _change_set("tags", given.get("tags")),
         _change_set("properties", given.get("properties")),
     )
-    return Words(
+    return AnnotationChanges(
         texts({name: given[name] for name in _TEXTS if given.get(name) is not None}),
         Tags(
             None if changed_tags["set"] is None else tags(changed_tags["set"]),

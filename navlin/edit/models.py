@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from navlin.edit.values import BadValue
 from navlin.index.people.editing import Author
-from navlin.index.people.managed_properties import Kind, Registered, registered, save_models
+from navlin.index.people.managed_properties import ModelKind, Registered, registered, save_models
 from navlin.index.schema.fields import MANAGED, solr_date
 from navlin.index.solr.solr import Solr
 from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
@@ -21,24 +21,24 @@ from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 PATTERN_CHARS: Final = 1_000
 NAME_CHARS: Final = 120
 _PLURALS: Final = {
-    "packages": Kind.PACKAGE,
-    "classes": Kind.CLASS,
-    "namespaces": Kind.NAMESPACE,
-    "properties": Kind.PROPERTY,
+    "packages": ModelKind.PACKAGE,
+    "classes": ModelKind.CLASS,
+    "namespaces": ModelKind.NAMESPACE,
+    "properties": ModelKind.PROPERTY,
 }
 _DESCRIBED: Final = ("name", "displayName", "description")
-KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.PACKAGE: (*_DESCRIBED, "external", "defaultPackage"),
-    Kind.CLASS: (*_DESCRIBED, "packageName"),
-    Kind.NAMESPACE: (*_DESCRIBED, "external", "defaultNamespace", "creator", "createdDate"),
-    Kind.PROPERTY: (
+KEYS: Final[Mapping[ModelKind, tuple[str, ...]]] = {
+    ModelKind.PACKAGE: (*_DESCRIBED, "external", "defaultPackage"),
+    ModelKind.CLASS: (*_DESCRIBED, "packageName"),
+    ModelKind.NAMESPACE: (*_DESCRIBED, "external", "defaultNamespace", "creator", "createdDate"),
+    ModelKind.PROPERTY: (
         *("name", "namespace", "displayName", "description", "multiValued", "maxLength", "pattern"),
         *("enumValues", "type", "creator", "createdDate"),
     ),
 }
 """JSON keys of each kind; all of them are always present."""
 _FLAGS: Final = frozenset({"external", "defaultPackage", "defaultNamespace", "multiValued"})
-PARENTS: Final = {Kind.CLASS: "packageName", Kind.PROPERTY: "namespace"}
+PARENTS: Final = {ModelKind.CLASS: "packageName", ModelKind.PROPERTY: "namespace"}
 """Kind → the JSON key that names the parent, for classes and properties."""
 
 
@@ -60,10 +60,12 @@ Properties = Mapping[tuple[str, str], Property]
 
 
 def properties_of(solr: Solr) -> Properties:
-    return {(each.namespace, each.name): each for each in map(_property, list_models(solr, Kind.PROPERTY))}
+    return {
+        (each.namespace, each.name): each for each in map(_property, list_models(solr, ModelKind.PROPERTY))
+    }
 
 
-def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
+def list_models(solr: Solr, kind: ModelKind) -> list[Mapping[str, Any]]:
     """Return all models of a kind, sorted by name, each with the kind's `KEYS`."""
     named = registered(solr)[0][kind]
     return [named[name] for name in sorted(named)]
@@ -72,7 +74,7 @@ def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
 def mappings(solr: Solr) -> dict[str, list[str]]:
     """Return a mapping from ``package.class`` to the ``namespace.name`` of each property of the class, in the order of
     registration."""
-    mapped = registered(solr)[0][Kind.MAPPING]
+    mapped = registered(solr)[0][ModelKind.MAPPING]
     return {name: list(body["properties"]) for name, body in sorted(mapped.items())}
 
 
@@ -89,33 +91,33 @@ def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
     else:
         raise TooManyConflicts(f"these models kept changing during {ATTEMPTS} attempts to register them")
     answer: dict[str, Any] = {key: list(made[kind].values()) for key, kind in _PLURALS.items()}
-    answer["mappings"] = {name: body["properties"] for name, body in made[Kind.MAPPING].items()}
+    answer["mappings"] = {name: body["properties"] for name, body in made[ModelKind.MAPPING].items()}
     return answer
 
 
-def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[Kind, dict[str, Any]]:
+def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[ModelKind, dict[str, Any]]:
     """Convert the models of a request to stored models: kind → name → model. Raises `BadValue`."""
-    made: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
+    made: dict[ModelKind, dict[str, Any]] = {kind: {} for kind in ModelKind}
     for key, kind in _PLURALS.items():
         for item in _listed(key, given.get(key)):
             name = name_of(kind, item)
             made[kind][name] = _checked(kind, item, known[kind].get(name), author)
     for owner, names in _object("mappings", given.get("mappings")).items():
-        _require(owner, made[Kind.CLASS], known[Kind.CLASS], "class", taken_as_is="nav.")
-        before = known[Kind.MAPPING].get(owner, {}).get("properties", [])
+        _require(owner, made[ModelKind.CLASS], known[ModelKind.CLASS], "class", taken_as_is="nav.")
+        before = known[ModelKind.MAPPING].get(owner, {}).get("properties", [])
         for name in _listed(f"mappings of {owner}", names):
-            _require(name, made[Kind.PROPERTY], known[Kind.PROPERTY], "property")
-        made[Kind.MAPPING][owner] = {"properties": list(dict.fromkeys([*before, *names]))}
+            _require(name, made[ModelKind.PROPERTY], known[ModelKind.PROPERTY], "property")
+        made[ModelKind.MAPPING][owner] = {"properties": list(dict.fromkeys([*before, *names]))}
     return made
 
 
-def name_of(kind: Kind, item: Any) -> str:
+def name_of(kind: ModelKind, item: Any) -> str:
     """Return the name under which a model is stored. Raises `BadValue` if the name is missing or not allowed."""
     parts = [_object(kind.value, item).get(key) for key in (PARENTS.get(kind), "name") if key]
     for part in parts:
         if not isinstance(part, str) or not part or len(part) > NAME_CHARS or not part.isprintable():
             raise BadValue(f"{part!r:.60} cannot be the name of a {kind}")
-        if kind is Kind.NAMESPACE and "." in part:
+        if kind is ModelKind.NAMESPACE and "." in part:
             # Fields are called namespace.name, and only the name may have dots.
             raise BadValue(f"{part!r:.60} cannot be the name of a namespace: it has a dot")
     return ".".join(map(str, parts))
@@ -124,7 +126,9 @@ def name_of(kind: Kind, item: Any) -> str:
 # -- Inside ------------------------------------------------------------------------------------------------------------
 
 
-def _checked(kind: Kind, item: Mapping[str, Any], before: Mapping[str, Any] | None, author: Author) -> Any:
+def _checked(
+    kind: ModelKind, item: Mapping[str, Any], before: Mapping[str, Any] | None, author: Author
+) -> Any:
     made: dict[str, Any] = {key: item.get(key) for key in KEYS[kind]}
     for key in _FLAGS & made.keys():
         made[key] = made[key] if isinstance(made[key], bool) else False
@@ -134,7 +138,7 @@ def _checked(kind: Kind, item: Mapping[str, Any], before: Mapping[str, Any] | No
     if "creator" in made:
         first = before or {"creator": author.name, "createdDate": solr_date(author.now_ms)}
         made |= {key: first[key] for key in ("creator", "createdDate")}
-    if kind is Kind.PROPERTY:
+    if kind is ModelKind.PROPERTY:
         made["type"] = made["type"] or "TEXT"
         if not isinstance(made["type"], str) or made["type"] not in MANAGED:
             raise BadValue(f"type of {made['name']} must be one of {', '.join(MANAGED)}")

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.edit.as_navigator import change_words, put_words
+from navlin.edit.annotation_changes import deciding
+from navlin.edit.as_navigator import changes_of_put, changes_of_sdk
+from navlin.edit.entity_resolver import NAMES, EntityResolver
 from navlin.edit.models import properties_of
-from navlin.edit.named import NAMES, Names
 from navlin.edit.own import Own, own_entity
 from navlin.edit.relations import Drawn, count_ends, draw, drawn_of, link_arrived
 from navlin.edit.values import BadValue
-from navlin.edit.words import deciding
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.people.editing import Author, Decide, Document, edit_entities, show_edits
 from navlin.index.people.user_entities import (
@@ -73,7 +73,7 @@ def write_objects(
     ends."""
     if sum(map(count_ends, relations)) > MOST_ENDS:
         raise BadValue(f"the relations of one request may have at most {MOST_ENDS:,} ends")
-    names, about = Names(solr), (Taken(), Taken())
+    names, about = EntityResolver(solr), (Taken(), Taken())
     drawn: list[Drawn] = []
     pairs = 0
     for position, given in enumerate(relations):
@@ -97,8 +97,8 @@ def write_objects(
         try:
             if not isinstance(given, Mapping):
                 raise BadValue("it is not an object")
-            words = deciding(change_words(registered, given))
-            wanted.append(_wanted(names, position, given, words, parents, author))
+            decide_fields = deciding(changes_of_sdk(registered, given))
+            wanted.append(_wanted(names, position, given, decide_fields, parents, author))
         except BadValue as error:
             about[0].errors[position] = str(error)
     if drawn or any(each.new and each.new["sourceType"] == SDK for each in wanted):
@@ -113,11 +113,13 @@ def write_objects(
 def register_entity(solr: Solr, given: Any, author: Author) -> str:
     """Edit one entity, even if its source has not reported it yet, and return the id. ``given`` is the JSON of a PUT
     plus the names of the entity. Raises `BadValue`."""
-    words = deciding(put_words(properties_of(solr), given))
-    names = Names(solr)
+    decide_fields = deciding(changes_of_put(properties_of(solr), given))
+    names = EntityResolver(solr)
     meant = names.meant(names.with_names(given))
     wanted = (
-        _awaited(names, 0, meant, words, author) if isinstance(meant, Key) else _Wanted(0, meant, words, None)
+        _awaited(names, 0, meant, decide_fields, author)
+        if isinstance(meant, Key)
+        else _Wanted(0, meant, decide_fields, None)
     )
     taken = Taken()
     _write(solr, [wanted], author, taken)
@@ -128,10 +130,10 @@ def register_entity(solr: Solr, given: Any, author: Author) -> str:
 
 
 def _wanted(
-    names: Names,
+    names: EntityResolver,
     position: int,
     given: Mapping[str, Any],
-    words: Decide,
+    decide_fields: Decide,
     parents: Mapping[str, str],
     author: Author,
 ) -> _Wanted:
@@ -139,32 +141,34 @@ def _wanted(
     if given.get("sourceType") == SDK:
         own = own_entity(given, parents)
         new = user_entity(own.id, own.type, own.namespace, author.now_ms)
-        return _Wanted(position, own.id, _deciding_own(own, words), new)
+        return _Wanted(position, own.id, _deciding_own(own, decide_fields), new)
     if identity:
         if not isinstance(identity, str):
             raise BadValue(f"identity must be a text, not {identity!r:.40}")
         if str(given.get("sourceId")) not in names.sources or not any(given.get(name) for name in NAMES):
-            return _Wanted(position, identity, words, None)
+            return _Wanted(position, identity, decide_fields, None)
     meant = names.meant(given)
     if identity and identity != (meant.identity if isinstance(meant, Key) else meant):
         # The index may have this entity under the client's id; its names would lead to a different one.
-        return _Wanted(position, identity, words, None)
+        return _Wanted(position, identity, decide_fields, None)
     if isinstance(meant, Key):
-        return _awaited(names, position, meant, words, author)
-    return _Wanted(position, meant, words, None)
+        return _awaited(names, position, meant, decide_fields, author)
+    return _Wanted(position, meant, decide_fields, None)
 
 
-def _awaited(names: Names, position: int, key: Key, words: Decide, author: Author) -> _Wanted:
+def _awaited(
+    names: EntityResolver, position: int, key: Key, decide_fields: Decide, author: Author
+) -> _Wanted:
     claimed = key.source if key.source.id not in names.sources else None
-    return _Wanted(position, key.identity, words, awaited_entity(key, author.now_ms), claimed)
+    return _Wanted(position, key.identity, decide_fields, awaited_entity(key, author.now_ms), claimed)
 
 
-def _deciding_own(own: Own, words: Decide) -> Decide:
+def _deciding_own(own: Own, decide_fields: Decide) -> Decide:
     def decide(entity: StoredEntity) -> dict[str, Any]:
         # A program can change only user-written fields of an extracted entity.
         said = own.fields if entity.as_indexed.get("sourceType") == SDK else {}
         changed = {name: value for name, value in said.items() if entity.as_indexed.get(name) != value}
-        return {**changed, **words(entity)}
+        return {**changed, **decide_fields(entity)}
 
     return decide
 

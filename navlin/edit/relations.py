@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from navlin.edit.named import Names
+from navlin.edit.entity_resolver import EntityResolver
 from navlin.edit.own import ID_CHARS
 from navlin.edit.values import BadValue
 from navlin.index.graph.filters import RelationFilter
@@ -63,7 +63,7 @@ def count_ends(given: Any) -> int:
     return sum(len(each) for each in named if isinstance(each, list))
 
 
-def drawn_of(names: Names, position: int, given: Any) -> Drawn:
+def drawn_of(names: EntityResolver, position: int, given: Any) -> Drawn:
     """Parse a relation in the SDK's JSON. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue("it is not an object")
@@ -139,7 +139,7 @@ def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
         note_due(solr, ids=arrived)
 
 
-def _side(names: Names, given: Mapping[str, Any], number: int) -> Side:
+def _side(names: EntityResolver, given: Mapping[str, Any], number: int) -> Side:
     ids, attributes = given.get(f"endpoint{number}Ids") or (), given.get(f"ep{number}Attributes") or ()
     about = {
         key: given.get(f"endpoint{number}{key[0].upper()}{key[1:]}")

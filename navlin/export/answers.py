@@ -23,7 +23,7 @@ class NotConfirmed(Unavailable):
     """The response does not come from the target but from a log-in page, a proxy or another server."""
 
 
-def words_of(answer: requests.Response) -> str:
+def message_of(answer: requests.Response) -> str:
     """Return the status and the message of a response, on one line, for an error message."""
     return f"HTTP {answer.status_code}: " + (
         " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
@@ -39,7 +39,7 @@ def not_confirmed(answer: requests.Response, wanted: str) -> NoReturn:
     """Raise `NotConfirmed`, quoting the response. ``wanted`` names the expected content."""
     kind = answer.headers.get("Content-Type") or "no content type"
     raise NotConfirmed(
-        f"{answer.url.partition('?')[0]} did not answer with {wanted} but with {words_of(answer)} ({kind}): correct the"
+        f"{answer.url.partition('?')[0]} did not answer with {wanted} but with {message_of(answer)} ({kind}): correct the"
         " address, or let navlin pass the log-in page or proxy in front of it"
     )
 

@@ -9,11 +9,20 @@ from typing import Final
 
 from navlin.export.choosing import Chosen, Selection, choose
 from navlin.export.id_set import IdSet
-from navlin.export.names import Names, databases_of
-from navlin.export.reading import Reader
+from navlin.export.names import EntityNames, databases_of
+from navlin.export.reading import ItemReader
 from navlin.export.renaming import renames
-from navlin.export.values import Column, ColumnName, Dataset, DatasetName, Item, Operation, Renamed, Run
-from navlin.index.graph.details import ColumnDetails, Words
+from navlin.export.values import (
+    ColumnName,
+    DatasetName,
+    ExportedColumn,
+    ExportedDataset,
+    ExportedOperation,
+    ExportedRun,
+    Item,
+    Renamed,
+)
+from navlin.index.graph.details import Annotations, ColumnDetails
 from navlin.index.graph.entity import WHOLE, StoredEntity
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph
@@ -41,7 +50,7 @@ system has tens of millions of them. Only the paths that operations name are exp
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StagePosition:
     """The position of an export: the stage, and the last id exported in that stage."""
 
     stage: str = STAGES[0]
@@ -53,10 +62,10 @@ class Batch:
     """Some items, and the position after them, from which an export can be resumed."""
 
     items: Sequence[Item]
-    place: Place
+    place: StagePosition
 
 
-def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterator[Batch]:
+def read(solr: Solr, selection: Selection, after: StagePosition | None = None) -> Iterator[Batch]:
     """Yield the items of a selection in batches, in the order of `STAGES`. ``after`` is the position from which to
     resume.
 
@@ -64,19 +73,19 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
     `NotExportable`, and `UnknownRun` for a run whose record no longer exists.
     """
     graph = Graph(solr)
-    reader = Reader(
+    reader = ItemReader(
         graph,
-        Names.read(graph),
+        EntityNames.read(graph),
         columns=not selection.tables_only,
         texts=selection.texts,
         placeholders=selection.placeholders,
     )
-    place = after or Place()
+    place = after or StagePosition()
     with ExitStack() as open_sets:
         chosen = choose(graph, selection, open_sets)
         if chosen.edited is not None:
             reader = replace(reader, edited=chosen.edited)
-        export = _Export(reader, selection, chosen, open_sets.enter_context(IdSet()))
+        export = _StagedExport(reader, selection, chosen, open_sets.enter_context(IdSet()))
         if place.stage != STAGES[0]:
             # The renames must be known, though they are not exported again.
             list(export.stage(STAGES[0], ""))
@@ -85,11 +94,11 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
 
 
 @dataclass(slots=True)
-class _Export:
+class _StagedExport:
     """One run through the stages. ``sent`` are the ids of the datasets already yielded; ``renamed`` maps the id of a
     table under its first name to the rename."""
 
-    reader: Reader
+    reader: ItemReader
     selection: Selection
     chosen: Chosen
     sent: IdSet
@@ -101,10 +110,10 @@ class _Export:
             return
         if stage == "removed":
             for removed in in_batches(self.chosen.removed, BATCH[stage]):
-                yield Batch(removed, Place(stage))
+                yield Batch(removed, StagePosition(stage))
             return
         for entities in self._entities(stage, after):
-            before, place = after, Place(stage, entities[-1].id)
+            before, place = after, StagePosition(stage, entities[-1].id)
             after = place.after
             items = (
                 self._datasets(self._wanted(entities))
@@ -128,7 +137,7 @@ class _Export:
         ]
         self.renamed = renames(graph, operations)
         if self.renamed:
-            yield Batch([*self.renamed.values()], Place("renames"))
+            yield Batch([*self.renamed.values()], StagePosition("renames"))
 
     def _entities(self, stage: str, after: str) -> Iterator[Sequence[StoredEntity]]:
         graph, size = self.reader.graph, BATCH[stage]
@@ -152,13 +161,13 @@ class _Export:
             if not each.deleted or (gone is not None and each.id in gone and each.id not in self.renamed)
         ]
 
-    def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[Dataset]:
+    def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[ExportedDataset]:
         """Yield the databases that contain the datasets, then the datasets themselves."""
         self.sent.add(each.id for each in entities)
         yield from self._databases(self.reader.names.dataset(each) for each in entities if not each.deleted)
         yield from self.reader.datasets(entities, self.chosen.gone or ())
 
-    def _databases(self, tables: Iterable[DatasetName]) -> Iterator[Dataset]:
+    def _databases(self, tables: Iterable[DatasetName]) -> Iterator[ExportedDataset]:
         """Yield the databases that contain tables, unless already yielded. A database that is not in the index becomes
         a placeholder with only a name."""
         databases = databases_of(tables)
@@ -168,7 +177,7 @@ class _Export:
         live = [each for each in found.values() if not each.deleted]
         yield from self.reader.datasets(live)
         for each in {*missing} - {entity.id for entity in live}:
-            yield Dataset(databases[each], placeholder=True)
+            yield ExportedDataset(databases[each], placeholder=True)
 
     def _operations(self, stage: str, entities: Sequence[StoredEntity]) -> Iterator[Item]:
         if stage == "derived":
@@ -179,22 +188,22 @@ class _Export:
         for operation in operations:
             yield operation
             if operation.latest is not None and not self.selection.all_executions:
-                yield Run(operation, operation.latest)
+                yield ExportedRun(operation, operation.latest)
 
-    def _with_runs(self, items: Iterable[Item], before: str, place: Place) -> Iterator[Batch]:
+    def _with_runs(self, items: Iterable[Item], before: str, place: StagePosition) -> Iterator[Batch]:
         """Yield the items, and the runs of each operation in separate batches, because an operation may have run a
         million times. Until the last run of an operation is yielded, the position stays before that operation."""
         ready: list[Item] = []
         for item in items:
             ready.append(item)
-            if isinstance(item, Operation) and not item.deleted:
+            if isinstance(item, ExportedOperation) and not item.deleted:
                 for runs in in_batches(self.reader.runs(item), BATCH["operations"]):
-                    yield Batch([*ready, *runs], Place(place.stage, before))
+                    yield Batch([*ready, *runs], StagePosition(place.stage, before))
                     ready = []
                 before = item.id
         yield Batch(ready, place)
 
-    def _named_by(self, operations: Sequence[Operation]) -> Iterator[Dataset]:
+    def _named_by(self, operations: Sequence[ExportedOperation]) -> Iterator[ExportedDataset]:
         """Yield the datasets that operations refer to and that were not yielded before."""
         named = (end for each in operations if not each.deleted for end in (*each.inputs, *each.outputs))
         ends = [end for end in named if not end.deleted or self.selection.placeholders]
@@ -210,7 +219,9 @@ class _Export:
             self.sent.add(unseen)
 
 
-def _placeholders(unseen: Mapping[str, DatasetName], operations: Sequence[Operation]) -> Iterator[Dataset]:
+def _placeholders(
+    unseen: Mapping[str, DatasetName], operations: Sequence[ExportedOperation]
+) -> Iterator[ExportedDataset]:
     """Yield placeholders for datasets that only operations mention, with the columns that the operations mention."""
     columns: dict[str, dict[str, ColumnName]] = {each: {} for each in unseen}
     for part in (part for each in operations for part in each.columns):
@@ -218,5 +229,5 @@ def _placeholders(unseen: Mapping[str, DatasetName], operations: Sequence[Operat
             if column.name and column.dataset.id in unseen:
                 columns[column.dataset.id].setdefault(column.name.upper(), column)
     for identity, name in unseen.items():
-        named = (Column(each, ColumnDetails(), Words()) for each in columns[identity].values())
-        yield Dataset(name, columns=tuple(named), placeholder=True)
+        named = (ExportedColumn(each, ColumnDetails(), Annotations()) for each in columns[identity].values())
+        yield ExportedDataset(name, columns=tuple(named), placeholder=True)

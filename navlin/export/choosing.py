@@ -18,7 +18,7 @@ from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import ENDS, NAMED, StoredRelation
 from navlin.index.graph.sources import known_sources
-from navlin.index.journal.removals import Changes, Removed, changed_since, changed_since_ms
+from navlin.index.journal.removals import Changes, Removal, changed_since, changed_since_ms
 from navlin.index.schema.fields import ELEMENTS
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
@@ -87,7 +87,7 @@ class Chosen:
     ids: Mapping[str, IdSet] | None = None
     gone: IdSet | None = None
     edited: IdSet | None = None
-    removed: Iterator[Removed] = field(default_factory=lambda: iter(()))
+    removed: Iterator[Removal] = field(default_factory=lambda: iter(()))
 
     def of(self, kind: str) -> IdSet | None:
         """Return the ids of one kind; None if all entities of this kind are exported."""
@@ -99,11 +99,11 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
     `UnknownRun`."""
     found: Mapping[str, IdSet] | None = None
     if selection.query or selection.filters:
-        queried = _Collected(graph, open_sets)
+        queried = _CollectedIds(graph, open_sets)
         queried.add_query(selection.query, selection.filters)
         found = queried.ids
     if selection.named:
-        named = _Collected(graph, open_sets)
+        named = _CollectedIds(graph, open_sets)
         named.add_named(selection.named)
         found = named.ids if found is None else _in_both(named.ids, found, open_sets)
     if not selection.follows:
@@ -114,7 +114,7 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
         else changed_since_ms(graph.solr, selection.since_ms)
     )
     gone, edited = (open_sets.enter_context(IdSet()) for _ in range(2))
-    changed = _Collected(graph, open_sets, gone, edited)
+    changed = _CollectedIds(graph, open_sets, gone, edited)
     changed.add_changes(changes)
     # Only the id of a removed entity is known, so the query cannot be applied to it.
     ids = changed.ids if found is None else _in_both(changed.ids, found, open_sets)
@@ -130,7 +130,7 @@ def _in_both(
     return both
 
 
-class _Collected:
+class _CollectedIds:
     """Collects the ids of the items to export from entities and relations that were found or changed."""
 
     def __init__(

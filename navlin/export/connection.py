@@ -14,10 +14,10 @@ from requests.auth import HTTPBasicAuth
 
 from navlin.bounded_http import bound
 from navlin.causes import innermost
-from navlin.export.answers import TOO_LARGE, Unavailable, is_page, not_confirmed, words_of
+from navlin.export.answers import TOO_LARGE, Unavailable, is_page, message_of, not_confirmed
 from navlin.kerberos.client import Login
+from navlin.kerberos.messages import KerberosFailed
 from navlin.kerberos.spnego import Spnego
-from navlin.kerberos.words import KerberosFailed
 from navlin.urls import server_url
 
 AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
@@ -37,7 +37,7 @@ class NotAllowed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ServerAddress:
     """URL and credentials of a server. ``ca_file`` is a PEM file of the CA certificates to trust instead of the
     system's. Only the first of these that is set is used: user and password, token, login."""
 
@@ -58,11 +58,11 @@ class Address:
 
 
 @dataclass(slots=True)
-class Connection:
+class ServerConnection:
     """A connection to a server; the caller must close it. ``wait`` sleeps for a number of seconds (tests replace
     it)."""
 
-    address: Address
+    address: ServerAddress
     wait: Callable[[float], None] = time.sleep
     again_after_s: tuple[float, ...] = AGAIN_AFTER_S
     _session: requests.Session = field(default_factory=requests.Session)
@@ -105,14 +105,14 @@ class Connection:
                 why, kind = f"cannot be reached: {innermost(error)}", Unavailable
             else:
                 if answer.status_code in (401, 403):
-                    raise NotAllowed(f"{self._host} refused the log-in: {words_of(answer)}")
+                    raise NotAllowed(f"{self._host} refused the log-in: {message_of(answer)}")
                 if 300 <= answer.status_code < 400:
-                    raise NotAllowed(f"{self._host} redirects to another address: {words_of(answer)}")
+                    raise NotAllowed(f"{self._host} redirects to another address: {message_of(answer)}")
                 if answer.status_code not in LATER:
                     if is_page(answer) and answer.status_code not in TOO_LARGE:
                         not_confirmed(answer, "content for programs")
                     return answer
-                why, kind = words_of(answer), Failing if answer.status_code == 500 else Unavailable
+                why, kind = message_of(answer), Failing if answer.status_code == 500 else Unavailable
             if wait_s is not None:
                 self.wait(wait_s)
         raise kind(f"{self._host} {why}")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from navlin.export.batches import Place
-from navlin.export.connection import Connection
-from navlin.export.target import Refused
-from navlin.export.writing import Exported, Progress, Question, send
+from navlin.export.batches import StagePosition
+from navlin.export.connection import ServerConnection
+from navlin.export.target import RefusedRecord
+from navlin.export.writing import Exported, ExportQuestion, Progress, send
 from navlin.index.journal.export_positions import ExportPosition, export_identity, load_export, save_export
 from navlin.index.journal.leases import Lease, lease
 from navlin.index.journal.removals import UnknownRun
@@ -24,11 +24,11 @@ from navlin.index.solr.solr import Solr
 def follow(
     solr: Solr,
     name: str,
-    question: Question,
-    connection: Connection,
+    question: ExportQuestion,
+    connection: ServerConnection,
     *,
     now_ms: Callable[[], int],
-    refused: Callable[[Refused], None],
+    refused: Callable[[RefusedRecord], None],
     progress: Progress,
     full: bool = False,
 ) -> Exported:
@@ -38,7 +38,7 @@ def follow(
 
     The result counts the refusals of this call only. The stored position counts all since the last full transfer, even
     of records that were accepted later."""
-    with lease(solr, export_identity(name)) as held:
+    with lease(solr, export_identity(name)) as own_lease:
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
             pending = {} if full else kept.pending
@@ -47,9 +47,9 @@ def follow(
         # Refused records are not sent again until they change or everything is sent again. Until then, the server lacks
         # these records, so the earlier refusals still count.
         refused_before = kept.refused
-        positions = _InIndex(solr, held, kept)
+        positions = _InIndex(solr, own_lease, kept)
 
-        def counted(one: Refused) -> None:
+        def counted(one: RefusedRecord) -> None:
             positions.refusals += 1
             refused(one)
 
@@ -68,18 +68,18 @@ class _InIndex:
     """The position of one export, stored in the index. ``refusals`` is the number of refusals since this export began,
     including those before an interruption."""
 
-    def __init__(self, solr: Solr, held: Lease, kept: ExportPosition) -> None:
-        self._solr, self._held, self._kept = solr, held, kept
+    def __init__(self, solr: Solr, own_lease: Lease, kept: ExportPosition) -> None:
+        self._solr, self._own_lease, self._kept = solr, own_lease, kept
         self.refusals = 0
 
-    def load(self, question: Question) -> dict[str, Any] | None:
+    def load(self, question: ExportQuestion) -> dict[str, Any] | None:
         """Return the position of an unfinished export of the same question; None if there is none."""
         pending = dict(self._kept.pending)
         fits = pending.get("question") == question.digest
         self.refusals = pending.get("refused", 0) if fits else 0
         return pending if fits else None
 
-    def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
+    def save(self, question: ExportQuestion, place: StagePosition, until: str, size_bytes: int = 0) -> None:
         pending = {
             "question": question.digest,
             "place": asdict(place),
@@ -90,7 +90,7 @@ class _InIndex:
 
     def store(self, position: ExportPosition) -> None:
         """Replace the stored position. Raises `LeaseLost`."""
-        self._held.check()
+        self._own_lease.check()
         self._kept = save_export(self._solr, replace(position, version=self._kept.version))
 
     def clear(self) -> None:

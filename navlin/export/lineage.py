@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from navlin.export.names import Names, parents_of
-from navlin.export.values import ColumnEnd, ColumnName, DatasetName, End, Flow, Unlinked
+from navlin.export.names import EntityNames, parents_of
+from navlin.export.values import ColumnEnd, ColumnName, DatasetEnd, DatasetName, FlowRole, UnlinkedEnd
 from navlin.index.graph.details import Details
 from navlin.index.graph.entity import FLOW_END, PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
@@ -31,10 +31,10 @@ class _Met(NamedTuple):
     output: bool
 
 
-class Ends:
+class OwnerEnds:
     """The inputs and outputs of some operations, sub-operations, datasets or columns (the *owners*), read together."""
 
-    def __init__(self, graph: Graph, names: Names, *, placeholders: bool) -> None:
+    def __init__(self, graph: Graph, names: EntityNames, *, placeholders: bool) -> None:
         self._graph, self._names, self._placeholders = graph, names, placeholders
         self._met: dict[str, dict[tuple[str, bool], list[_Met]]] = defaultdict(lambda: defaultdict(list))
         self._entities: dict[str, StoredEntity] = {}
@@ -63,18 +63,18 @@ class Ends:
         self._entities |= entities
         self._read_tables_at([each.id for each in entities.values() if each.type in PATH_TYPES])
 
-    def inputs(self, owner: str) -> tuple[End, ...]:
+    def inputs(self, owner: str) -> tuple[DatasetEnd, ...]:
         """Return the datasets that an owner reads, sorted by name."""
         return self._ends(owner, output=False)
 
-    def outputs(self, owner: str) -> tuple[End, ...]:
+    def outputs(self, owner: str) -> tuple[DatasetEnd, ...]:
         """Return the datasets that an owner writes, sorted by name."""
         return self._ends(owner, output=True)
 
-    def unlinked(self, owner: str) -> tuple[Unlinked, ...]:
+    def unlinked(self, owner: str) -> tuple[UnlinkedEnd, ...]:
         """Return the ends that are not in the index, inputs first, sorted by name."""
         found = [
-            Unlinked(met.far.id, met.far.name, met.far.type, met.far.source_type, met.output, flow, reason)
+            UnlinkedEnd(met.far.id, met.far.name, met.far.type, met.far.source_type, met.output, flow, reason)
             for same in self._met[owner].values()
             if (reason := self._why_unlinked(same))
             for met, flow in [(same[0], _flow(same))]
@@ -88,17 +88,21 @@ class Ends:
             for (_, output), same in self._met[owner].items()
             if not output and (column := self._column(same)) is not None
         ]
-        return tuple(sorted(found, key=lambda each: (each.flow is Flow.CONTROL, *_column_order(each.column))))
+        return tuple(
+            sorted(found, key=lambda each: (each.flow is FlowRole.CONTROL, *_column_order(each.column)))
+        )
 
     def column_outputs(self, owner: str) -> tuple[ColumnName, ...]:
         """Return the output columns of a sub-operation, sorted by name."""
         found = (self._column(same) for (_, output), same in self._met[owner].items() if output)
         return tuple(sorted((each for each in found if each is not None), key=_column_order))
 
-    def end(self, name: DatasetName, entity: StoredEntity) -> End:
+    def end(self, name: DatasetName, entity: StoredEntity) -> DatasetEnd:
         """Return a dataset in the index as an end, without details from a relation."""
         found = Details.of(entity)
-        return End(name, created_ms=found.created_ms, temporary=found.temporary, deleted=entity.deleted)
+        return DatasetEnd(
+            name, created_ms=found.created_ms, temporary=found.temporary, deleted=entity.deleted
+        )
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
 
@@ -129,8 +133,8 @@ class Ends:
             return self._names.dataset(entity), entity
         return (self._names.unseen(far), None) if self._placeholders else None
 
-    def _ends(self, owner: str, *, output: bool) -> tuple[End, ...]:
-        ends: dict[str, End] = {}
+    def _ends(self, owner: str, *, output: bool) -> tuple[DatasetEnd, ...]:
+        ends: dict[str, DatasetEnd] = {}
         for (_, is_output), same in self._met[owner].items():
             if is_output is not output or (found := self._dataset(same[0].far)) is None:
                 continue
@@ -140,8 +144,8 @@ class Ends:
             ends[name.id] = end if known is None else _merged(known, end)
         return tuple(sorted(ends.values(), key=lambda end: _order(end.dataset)))
 
-    def _end(self, name: DatasetName, entity: StoredEntity | None, same: list[_Met]) -> End:
-        end = End(name) if entity is None else self.end(name, entity)
+    def _end(self, name: DatasetName, entity: StoredEntity | None, same: list[_Met]) -> DatasetEnd:
+        end = DatasetEnd(name) if entity is None else self.end(name, entity)
         relations = [met.relation for met in same]
         stated_ms = max((each.table_created_ms for each in relations), default=0)
         tables = [self.end(self._names.dataset(each), each) for each in self._tables_at.get(name.id, ())]
@@ -174,15 +178,15 @@ class Ends:
         )
 
 
-def _flow(same: Iterable[_Met]) -> Flow:
+def _flow(same: Iterable[_Met]) -> FlowRole:
     data = any(met.relation.type == RelationType.DATA_FLOW for met in same)
-    return Flow.DATA if data else Flow.CONTROL
+    return FlowRole.DATA if data else FlowRole.CONTROL
 
 
-def _merged(one: End, other: End) -> End:
+def _merged(one: DatasetEnd, other: DatasetEnd) -> DatasetEnd:
     return replace(
         one,
-        flow=Flow.DATA if Flow.DATA in (one.flow, other.flow) else Flow.CONTROL,
+        flow=FlowRole.DATA if FlowRole.DATA in (one.flow, other.flow) else FlowRole.CONTROL,
         created_ms=max(one.created_ms, other.created_ms),
         inferred=one.inferred and other.inferred,
         incomplete=one.incomplete or other.incomplete,

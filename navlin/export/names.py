@@ -20,19 +20,21 @@ LINEAGE_TYPES: Final = DATA_TYPES[1:]
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class EntityNames:
     """Names of the entities in one index. ``sources`` maps source ids to sources."""
 
     sources: Mapping[str, KnownSource] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, graph: Graph) -> Names:
+    def read(cls, graph: Graph) -> EntityNames:
         """Read all sources that the index knows."""
         return cls({source.id: source for source in known_sources(graph.solr)})
 
     def source(self, source_id: str, source_type: str) -> KnownSource:
         """Return the source. If the index no longer has the source, return one with only an id and a type."""
-        return self.sources.get(source_id) or KnownSource(source_id, source_type, "", "", (), granted=True)
+        return self.sources.get(source_id) or KnownSource(
+            source_id, source_type, "", "", (), placeholder=True
+        )
 
     def dataset(self, entity: StoredEntity) -> DatasetName:
         """Return the name of a database, table, view, path or other dataset."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from navlin.export.choosing import Selection, since
-from navlin.export.connection import Address
+from navlin.export.connection import ServerAddress
 from navlin.export.name_patterns import NamePattern, patterns_of_lines
 from navlin.kerberos.client import Login
 from navlin.questions.declare.parameters import Typed
@@ -68,7 +68,7 @@ class Parameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputParameters:
     """Parameters of the command that say where the records go."""
 
     out: Annotated[
@@ -94,14 +94,14 @@ class Credentials:
     keytab: Annotated[Path | None, "The keytab of that principal."] = None
     ca_file: Annotated[Path | None, "Authorities to believe instead of the system's, PEM."] = None
 
-    def address(self, url: str, read: Callable[[Path], str] = Path.read_text) -> Address:
+    def address(self, url: str, read: Callable[[Path], str] = Path.read_text) -> ServerAddress:
         """Return the URL and the credentials. ``read`` returns the content of a file with a secret. Raises ValueError
         for a wrong URL, and the errors of ``read``."""
         password, token = (
             read(file).strip() if file is not None else "" for file in (self.password_file, self.token_file)
         )
         login = Login(self.principal, str(self.keytab)) if self.principal and self.keytab else None
-        return Address(url, self.user, password, token, login, self.ca_file)
+        return ServerAddress(url, self.user, password, token, login, self.ca_file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

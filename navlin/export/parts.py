@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from navlin.export.connection import Failing
-from navlin.export.target import Refused
+from navlin.export.target import RefusedRecord
 
 _Part = TypeVar("_Part")
 
 
 def in_parts(
-    parts: Iterable[_Part], send: Callable[[_Part], Iterable[int | Refused]], shown: Callable[[_Part], str]
-) -> Iterator[int | Refused]:
+    parts: Iterable[_Part],
+    send: Callable[[_Part], Iterable[int | RefusedRecord]],
+    shown: Callable[[_Part], str],
+) -> Iterator[int | RefusedRecord]:
     """Send each part, and yield the outcomes. A part that makes the server fail counts as refused if another part is
     accepted; otherwise `Failing` is raised. ``shown`` returns a name for a part."""
     failed: list[tuple[_Part, Failing]] = []
@@ -30,4 +32,4 @@ def in_parts(
     if failed and not taken:
         raise failed[0][1]
     for part, reason in failed:
-        yield Refused(shown(part), str(reason))
+        yield RefusedRecord(shown(part), str(reason))

@@ -7,25 +7,25 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from navlin.export.lineage import Ends
-from navlin.export.names import LINEAGE_TYPES, Names
+from navlin.export.lineage import OwnerEnds
+from navlin.export.names import LINEAGE_TYPES, EntityNames
 from navlin.export.values import (
-    Column,
     ColumnLineage,
     ColumnName,
-    Dataset,
     DatasetName,
-    Execution,
-    Operation,
-    Run,
+    ExportedColumn,
+    ExportedDataset,
+    ExportedExecution,
+    ExportedOperation,
+    ExportedRun,
 )
 from navlin.index.graph.details import (
+    Annotations,
     ColumnDetails,
     Details,
     ExecutionDetails,
     PartDetails,
     StatementDetails,
-    Words,
 )
 from navlin.index.graph.entity import WHOLE, StoredEntity
 from navlin.index.graph.executions import latest_executions
@@ -44,7 +44,7 @@ _DIRECT_COLUMNS: Final = RelationFilter(FLOWS, deleted=False, ep1_types=("FIELD"
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ItemReader:
     """Reads whole datasets and operations of one graph.
 
     ``columns``: with columns and their lineage; ``texts``: with query texts and expressions; ``placeholders``: inputs
@@ -53,18 +53,20 @@ class Reader:
     """
 
     graph: Graph
-    names: Names
+    names: EntityNames
     columns: bool = True
     texts: bool = True
     placeholders: bool = False
     edited: Container[str] = ()
 
-    def _words(self, entity: StoredEntity) -> Words:
-        return Words.of(entity, edited=entity.id in self.edited)
+    def _annotations(self, entity: StoredEntity) -> Annotations:
+        return Annotations.of(entity, edited=entity.id in self.edited)
 
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
-    def datasets(self, entities: Sequence[StoredEntity], gone: Container[str] = ()) -> Iterator[Dataset]:
+    def datasets(
+        self, entities: Sequence[StoredEntity], gone: Container[str] = ()
+    ) -> Iterator[ExportedDataset]:
         """Yield the database, table, view, path or other dataset for each entity, in order. The entities must have been
         read with the fields `WHOLE`. ``gone`` includes the ids of deleted columns to list."""
         columns = self._columns(entities) if self.columns else {}
@@ -74,19 +76,21 @@ class Reader:
             if not self.texts:
                 found = replace(found, text="")
             if entity.deleted:
-                yield Dataset(name, found, self._words(entity), deleted=True, deleted_ms=entity.deleted_ms)
+                yield ExportedDataset(
+                    name, found, self._annotations(entity), deleted=True, deleted_ms=entity.deleted_ms
+                )
                 continue
             keys = {each.upper() for each in found.partition_columns}
             of_table = columns.get(entity.id, ())
-            yield Dataset(
+            yield ExportedDataset(
                 name,
                 found,
-                self._words(entity),
+                self._annotations(entity),
                 tuple(
-                    Column(
+                    ExportedColumn(
                         ColumnName(each.id, name, each.own_name),
                         ColumnDetails.of(each),
-                        self._words(each),
+                        self._annotations(each),
                         each.own_name.upper() in keys,
                     )
                     for each in of_table
@@ -128,14 +132,14 @@ class Reader:
 
     # -- Operations ------------------------------------------------------------------------------------------------------
 
-    def operations(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
+    def operations(self, entities: Sequence[StoredEntity]) -> Iterator[ExportedOperation]:
         """Yield the whole operation for each entity, in order. The entities must have been read with the fields
         `WHOLE`."""
         deleted = {each.id for each in entities if each.deleted}
         ids = [each.id for each in entities]
         parts = self._parts(ids) if self.columns else {}
         part_ids = [part.id for of_one in parts.values() for part in of_one]
-        ends = Ends(self.graph, self.names, placeholders=self.placeholders)
+        ends = OwnerEnds(self.graph, self.names, placeholders=self.placeholders)
         # The name of a deleted operation depends on its inputs and outputs, whose relations were flagged deleted as
         # well.
         ends.read(
@@ -146,7 +150,7 @@ class Reader:
         latest = self._latest([each for each in ids if each not in deleted])
         for entity in entities:
             lineage = (self._lineage(part, ends) for part in parts.get(entity.id, ()))
-            yield Operation(
+            yield ExportedOperation(
                 entity.id,
                 self._shown(entity),
                 self.names.source(entity.source_id, entity.source_type),
@@ -155,17 +159,17 @@ class Reader:
                 ends.outputs(entity.id),
                 tuple(each for each in lineage if each.inputs or each.outputs),
                 ends.unlinked(entity.id),
-                self._words(entity),
+                self._annotations(entity),
                 latest.get(entity.id),
                 entity.last_run,
                 deleted=entity.deleted,
             )
 
-    def derived(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
+    def derived(self, entities: Sequence[StoredEntity]) -> Iterator[ExportedOperation]:
         """Yield one operation for each dataset that has direct inputs, that is, flows without an operation in between.
         The entities must have been read with the fields `WHOLE`."""
         by_id = {each.id: each for each in entities}
-        ends = Ends(self.graph, self.names, placeholders=self.placeholders)
+        ends = OwnerEnds(self.graph, self.names, placeholders=self.placeholders)
         ends.read(self.graph.relations(_DIRECT, of=by_id, sides=(2,), fields=EXPORTED))
         into = [each for each in by_id if ends.inputs(each)]
         columns = self._columns(by_id[each] for each in into) if self.columns else {}
@@ -179,7 +183,7 @@ class Reader:
                 for column in columns.get(each, ())
                 if (inputs := ends.column_inputs(column.id))
             )
-            yield Operation(
+            yield ExportedOperation(
                 each,
                 entity.name,
                 name.source,
@@ -193,12 +197,12 @@ class Reader:
                 derived=True,
             )
 
-    def runs(self, operation: Operation) -> Iterator[Run]:
+    def runs(self, operation: ExportedOperation) -> Iterator[ExportedRun]:
         """Yield all executions of an operation, in the order in which their relations are read."""
         relations = self.graph.relations(_INSTANCES, of=[operation.id], sides=(1,), fields=NAMED)
         for batch in in_batches((each.ep2.id for each in relations), EXECUTIONS_A_READ):
             for execution in self._executions(batch).values():
-                yield Run(operation, execution)
+                yield ExportedRun(operation, execution)
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
 
@@ -225,13 +229,13 @@ class Reader:
             found[part.parent_id].append(part)
         return found
 
-    def _lineage(self, part: StoredEntity, ends: Ends) -> ColumnLineage:
+    def _lineage(self, part: StoredEntity, ends: OwnerEnds) -> ColumnLineage:
         found, label = PartDetails.of(part), part.own_name
         if not self.texts:
             found, label = replace(found, expression=""), ""
         return ColumnLineage(part.id, ends.column_inputs(part.id), ends.column_outputs(part.id), found, label)
 
-    def _latest(self, operations: Sequence[str]) -> dict[str, Execution]:
+    def _latest(self, operations: Sequence[str]) -> dict[str, ExportedExecution]:
         latest = latest_executions(self.graph, operations, 1)
         executions = self._executions([each.id for found in latest.values() for each in found])
         return {
@@ -240,7 +244,7 @@ class Reader:
             if found and found[0].id in executions
         }
 
-    def _executions(self, ids: Sequence[str]) -> dict[str, Execution]:
+    def _executions(self, ids: Sequence[str]) -> dict[str, ExportedExecution]:
         """Return id → execution, in the order of ``ids``. Ids that the index does not have are left out."""
         entities = self.graph.entities_of(ids, WHOLE)
         run_as: dict[str, list[StoredRelation]] = defaultdict(list)
@@ -251,7 +255,7 @@ class Reader:
             if relation.ep2.id in entities:
                 run_for[relation.ep2.id].append(relation)
         return {
-            each: Execution(
+            each: ExportedExecution(
                 each,
                 ExecutionDetails.of(entities[each]),
                 tuple({one.ep2.id: self.names.run(one.ep2) for one in run_as[each]}.values()),

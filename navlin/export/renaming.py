@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from navlin.export.values import DatasetName, Operation, Renamed
+from navlin.export.values import DatasetName, ExportedOperation, Renamed
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph
 
 _COLUMNS = ("FIELD",)
 
 
-def renames(graph: Graph, operations: Iterable[Operation]) -> dict[str, Renamed]:
+def renames(graph: Graph, operations: Iterable[ExportedOperation]) -> dict[str, Renamed]:
     """Return the id of a table under its first name → rename. A rename is left out unless the table is flagged deleted
     under its first name and not under its last name."""
     steps = [

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from navlin.export.values import Item
 
 if TYPE_CHECKING:
-    from navlin.export.connection import Connection
+    from navlin.export.connection import ServerConnection
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRecord:
     """A record that a target's server did not accept, and the reason."""
 
     what: str
@@ -27,15 +27,15 @@ class Sends(Protocol):
     record. The same records may be sent again. Raises `navlin.export.answers.Unavailable`."""
 
     def __call__(
-        self, connection: Connection, records: Iterable[bytes], options: Any, /
-    ) -> Iterator[int | Refused]: ...
+        self, connection: ServerConnection, records: Iterable[bytes], options: Any, /
+    ) -> Iterator[int | RefusedRecord]: ...
 
 
 class Asks(Protocol):
     """Checks that a server is the target's without sending records, and returns a sentence about the server. Raises the
     same errors as `Sends`."""
 
-    def __call__(self, connection: Connection, options: Any, /) -> str: ...
+    def __call__(self, connection: ServerConnection, options: Any, /) -> str: ...
 
 
 class Frame(NamedTuple):

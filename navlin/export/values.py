@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from navlin.index.graph.details import (
+    Annotations,
     ColumnDetails,
     Details,
     ExecutionDetails,
     PartDetails,
     StatementDetails,
-    Words,
 )
-from navlin.index.graph.entity import LastRun
+from navlin.index.graph.entity import PurgedExecutions
 from navlin.index.graph.sources import KnownSource
-from navlin.index.journal.removals import Removed
+from navlin.index.journal.removals import Removal
 
 
-class Flow(StrEnum):
+class FlowRole(StrEnum):
     """DATA: values flow to the output. CONTROL: the input only determines which rows or values flow."""
 
     DATA = "data"
@@ -77,18 +77,18 @@ class ColumnName:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column with details from its source (``details``) and from users (``words``). ``partition_key``: the table is
+class ExportedColumn:
+    """A column with details from its source (``details``) and from users (``annotations``). ``partition_key``: the table is
     partitioned by this column."""
 
     name: ColumnName
     details: ColumnDetails
-    words: Words
+    annotations: Annotations
     partition_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class ExportedDataset:
     """A whole database, table, view, path or other dataset.
 
     ``columns`` are in table order, partition keys last; ``deleted_columns`` are those deleted since the run from which
@@ -100,8 +100,8 @@ class Dataset:
 
     name: DatasetName
     details: Details = field(default_factory=Details)
-    words: Words = field(default_factory=Words)
-    columns: tuple[Column, ...] = ()
+    annotations: Annotations = field(default_factory=Annotations)
+    columns: tuple[ExportedColumn, ...] = ()
     deleted_columns: tuple[ColumnName, ...] = ()
     locations: tuple[DatasetName, ...] = ()
     deleted: bool = False
@@ -110,7 +110,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class DatasetEnd:
     """One end of an operation: a dataset that the operation reads or writes, once per side.
 
     ``created_ms`` is the creation time of the table, from the engine's record, or else from its metastore (epoch ms; 0:
@@ -119,9 +119,9 @@ class End:
     """
 
     dataset: DatasetName
-    flow: Flow = Flow.DATA
+    flow: FlowRole = FlowRole.DATA
     created_ms: int = 0
-    tables: tuple[End, ...] = ()
+    tables: tuple[DatasetEnd, ...] = ()
     temporary: bool = False
     deleted: bool = False
     inferred: bool = False
@@ -129,7 +129,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlinked:
+class UnlinkedEnd:
     """An end of an operation that is not in the index. ``reason`` comes from the linker, ``name`` from the record."""
 
     id: str
@@ -137,7 +137,7 @@ class Unlinked:
     type: str
     source_type: str
     output: bool
-    flow: Flow
+    flow: FlowRole
     reason: str
 
 
@@ -146,7 +146,7 @@ class ColumnEnd:
     """An input column, and how it affects the output."""
 
     column: ColumnName
-    flow: Flow = Flow.DATA
+    flow: FlowRole = FlowRole.DATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class ColumnLineage:
     details: PartDetails = field(default_factory=PartDetails)
     label: str = ""
 
-    def inputs_of(self, flow: Flow) -> Iterator[ColumnName]:
+    def inputs_of(self, flow: FlowRole) -> Iterator[ColumnName]:
         """Yield the input columns with this kind of flow."""
         return (each.column for each in self.inputs if each.flow is flow)
 
@@ -181,7 +181,7 @@ class RunName:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ExportedOperation:
     """A whole statement or job. After any change, the whole operation is exported again.
 
     ``name`` is for display, on one line. ``inputs`` and ``outputs`` have each dataset once per side, sorted by name;
@@ -195,19 +195,19 @@ class Operation:
     name: str
     source: KnownSource
     statement: StatementDetails
-    inputs: tuple[End, ...] = ()
-    outputs: tuple[End, ...] = ()
+    inputs: tuple[DatasetEnd, ...] = ()
+    outputs: tuple[DatasetEnd, ...] = ()
     columns: tuple[ColumnLineage, ...] = ()
-    unlinked: tuple[Unlinked, ...] = ()
-    words: Words = field(default_factory=Words)
-    latest: Execution | None = None
-    runs: LastRun = field(default_factory=LastRun)
+    unlinked: tuple[UnlinkedEnd, ...] = ()
+    annotations: Annotations = field(default_factory=Annotations)
+    latest: ExportedExecution | None = None
+    runs: PurgedExecutions = field(default_factory=PurgedExecutions)
     derived: bool = False
     deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class ExportedExecution:
     """One execution of an operation. ``run_as`` are the runs that carried out the execution (YARN), ``run_for`` the
     workflow runs with the execution as a step (Oozie)."""
 
@@ -218,12 +218,12 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ExportedRun:
     """An execution with its operation. Either the last execution or every execution is exported, as a separate item
     after the operation."""
 
-    operation: Operation
-    execution: Execution
+    operation: ExportedOperation
+    execution: ExportedExecution
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,4 +238,4 @@ class Renamed:
     time_ms: int = 0
 
 
-Item = Renamed | Dataset | Operation | Run | Removed
+Item = Renamed | ExportedDataset | ExportedOperation | ExportedRun | Removal

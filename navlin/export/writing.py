@@ -12,21 +12,21 @@ from typing import Any, Protocol
 
 import orjson
 
-from navlin.export.batches import Batch, Place, read
+from navlin.export.batches import Batch, StagePosition, read
 from navlin.export.choosing import Selection
-from navlin.export.connection import Connection
-from navlin.export.target import Refused, Target
-from navlin.export.values import Dataset, Operation, Renamed, Run
+from navlin.export.connection import ServerConnection
+from navlin.export.target import RefusedRecord, Target
+from navlin.export.values import ExportedDataset, ExportedOperation, ExportedRun, Renamed
 from navlin.files import replace_content
-from navlin.index.journal.removals import Removed, newest_run
+from navlin.index.journal.removals import Removal, newest_run
 from navlin.index.solr.solr import Solr
 
 _KINDS: Mapping[type[Any], str] = {
-    Dataset: "datasets",
-    Operation: "operations",
-    Run: "executions",
+    ExportedDataset: "datasets",
+    ExportedOperation: "operations",
+    ExportedRun: "executions",
     Renamed: "renames",
-    Removed: "removed",
+    Removal: "removed",
 }
 
 
@@ -61,14 +61,14 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ExportQuestion:
     """A selection of items to export, with the target and its options."""
 
     target: Target
     selection: Selection
     options: Any
 
-    def batches(self, solr: Solr, after: Place | None = None) -> Iterator[Batch]:
+    def batches(self, solr: Solr, after: StagePosition | None = None) -> Iterator[Batch]:
         return read(solr, self.selection, after)
 
     def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:
@@ -94,18 +94,20 @@ class Question:
 class Keeps(Protocol):
     """Storage for the position of an export."""
 
-    def load(self, question: Question) -> dict[str, Any] | None: ...
-    def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None: ...
+    def load(self, question: ExportQuestion) -> dict[str, Any] | None: ...
+    def save(
+        self, question: ExportQuestion, place: StagePosition, until: str, size_bytes: int = 0
+    ) -> None: ...
     def clear(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Positions:
+class PositionFile:
     """Storage for the position of an export in a file, which is removed when the export has finished."""
 
     file: Path
 
-    def load(self, question: Question) -> dict[str, Any] | None:
+    def load(self, question: ExportQuestion) -> dict[str, Any] | None:
         """Return the position of an interrupted export of the same question; None if there is none."""
         try:
             found: dict[str, Any] = orjson.loads(self.file.read_bytes())
@@ -113,7 +115,7 @@ class Positions:
             return None
         return found if found.get("question") == question.digest else None
 
-    def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
+    def save(self, question: ExportQuestion, place: StagePosition, until: str, size_bytes: int = 0) -> None:
         """Save the position atomically."""
         kept = {"question": question.digest, "place": asdict(place), "until": until, "bytes": size_bytes}
         replace_content(self.file, orjson.dumps(kept))
@@ -127,7 +129,7 @@ Progress = Callable[[Exported], None]
 
 
 def write_file(
-    solr: Solr, question: Question, file: Path, positions: Positions, progress: Progress
+    solr: Solr, question: ExportQuestion, file: Path, positions: PositionFile, progress: Progress
 ) -> Exported:
     """Write all records to a file, replacing its content, or resume an interrupted export. ``progress`` is called after
     each batch. Raises OSError and the errors of `navlin.export.batches.read`."""
@@ -135,7 +137,7 @@ def write_file(
     with file.open("r+b" if kept is not None and file.exists() else "wb") as out:
         place = None
         if kept is not None and file.stat().st_size >= kept["bytes"]:
-            place = Place(**kept["place"])
+            place = StagePosition(**kept["place"])
             out.truncate(kept["bytes"])
             out.seek(kept["bytes"])
         else:
@@ -165,21 +167,21 @@ def write_file(
 
 def send(
     solr: Solr,
-    question: Question,
-    connection: Connection,
+    question: ExportQuestion,
+    connection: ServerConnection,
     positions: Keeps | None,
-    refused: Callable[[Refused], None],
+    refused: Callable[[RefusedRecord], None],
     progress: Progress,
 ) -> Exported:
     """Send all records to the target's server; with ``positions``, resume an interrupted export. Raises the errors of
     `navlin.export.batches.read`, `Unavailable` and `NotAllowed`."""
     assert question.target.send is not None
     done, kept = _begun(solr, question, positions)
-    for batch in question.batches(solr, Place(**kept["place"]) if kept else None):
+    for batch in question.batches(solr, StagePosition(**kept["place"]) if kept else None):
         records = list(question.unframed(iter([batch])))
         done.records += len(records)
         for outcome in question.target.send(connection, records, question.options):
-            if isinstance(outcome, Refused):
+            if isinstance(outcome, RefusedRecord):
                 done.refusals += 1
                 refused(outcome)
             else:
@@ -193,7 +195,9 @@ def send(
     return done
 
 
-def _begun(solr: Solr, question: Question, positions: Keeps | None) -> tuple[Exported, dict[str, Any] | None]:
+def _begun(
+    solr: Solr, question: ExportQuestion, positions: Keeps | None
+) -> tuple[Exported, dict[str, Any] | None]:
     kept = positions.load(question) if positions is not None and not question.target.whole else None
     # Determine the newest run before anything is read, so that changes made meanwhile are included in the next export.
     until = kept["until"] if kept else newest_run(solr)

@@ -13,7 +13,7 @@ from typing import Final
 
 from navlin.java import JavaProgram, NoJava, own_directory
 from navlin.java_child import ENDING_S, Ended, JavaChild
-from navlin.kerberos.words import KerberosFailed, in_words
+from navlin.kerberos.messages import KerberosFailed, in_words
 
 SOURCE: Final = Path(__file__).with_name("KerberosClient.java")
 ANSWER_S: Final = 45.0
@@ -50,7 +50,7 @@ class Login:
 TICKET_CACHE: Final = Login()
 
 
-class Conversation:
+class SaslConversation:
     """SASL client of one connection to one service. Not thread-safe."""
 
     def __init__(self, login: Login, service: str, host: str) -> None:

@@ -313,7 +313,7 @@ def claimed_execution_key(source: Source, run: str) -> Key:
     return Key(EntityType.OPERATION_EXECUTION, identity, source, run, tree_path(EXECUTIONS, identity))
 
 
-def granted_execution_key(source: Source, run: str) -> Key:
+def placeholder_execution_key(source: Source, run: str) -> Key:
     """Return the key of a run on a system whose source reports no runs. An example is a Hive query that YARN names,
     because the metastore's source reports no runs.
 

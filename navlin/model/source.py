@@ -2,7 +2,7 @@
 
 An authority is the address by which a claim knows a service: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``.
 Every source lists the authorities that it serves. An authority that no source serves is also a source, with a computed
-id, so that entities claimed there can be granted.
+id, so that entities claimed there can be placeholders.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Estate:
     """All configured sources, to find the source of a claimed key. Small; pickled into Spark tasks.
 
     ``adopted`` maps `adoption_key` of a source type and an authority to the id under which the index already holds
-    entities granted there. A source that is configured later takes over that id, so that no claimed entity changes its
+    placeholders there. A source that is configured later takes over that id, so that no claimed entity changes its
     identity. ``spool`` is a directory for data that is too large to carry from plan to read; "" is the system's
     temporary directory. ``masks_literals``: whether literals are removed from all texts before they leave an extractor
     (`navlin.model.redaction.literals`).
@@ -90,8 +90,8 @@ class Estate:
         if wanted == DEFAULT_AUTHORITY and len(of_type) == 1:
             return of_type[0]
         name = wanted or source_type.lower()
-        granted_id = self.adopted.get(adoption_key(source_type, wanted), source_id(self.cluster, name))
-        return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
+        placeholder_id = self.adopted.get(adoption_key(source_type, wanted), source_id(self.cluster, name))
+        return Source(placeholder_id, source_type, name, self.cluster, (wanted,), configured=False)
 
     def metastore_meant(self, uris: Sequence[str], default: str) -> str:
         """Return the address of the metastore that a job means. This is the first address in ``uris`` that a configured

@@ -16,7 +16,7 @@ CARRIED_DOCUMENTS: Final = 10_000
 are more, for example after a directory was renamed, each task exports the documents in its own range."""
 
 
-class HeldState(StrEnum):
+class StateAccess(StrEnum):
     """Method by which a task gets its source's documents from the index."""
 
     NOTHING = "nothing"
@@ -33,15 +33,15 @@ class HeldState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Counts from which a run chooses its `Comparison`: the run's ``records``, the source's documents in the index
-    (``held``), and the documents at or below the covered paths (``covered``). ``everything``: the run covers the whole
+    (``stored``), and the documents at or below the covered paths (``covered``). ``everything``: the run covers the whole
     source.
 
-    ``held`` may be None if the run covers only a part of the source and its records fit into one task, because counting
+    ``stored`` may be None if the run covers only a part of the source and its records fit into one task, because counting
     takes time proportional to the index.
     """
 
     records: int
-    held: int | None
+    stored: int | None
     covered: int
     everything: bool
     follows_events: bool
@@ -52,7 +52,7 @@ class Comparison:
     """The chosen method by which tasks get documents from the index (``state``), and the number of ranges of identities
     into which the records are divided (``ranges``)."""
 
-    state: HeldState
+    state: StateAccess
     ranges: int
 
 
@@ -62,13 +62,13 @@ def choose(sizes: Sizes) -> Comparison:
     In a run that follows events, the covered paths are operations. The documents of operations are small, so they are
     carried, whatever their number.
     """
-    if sizes.held == 0:
-        return Comparison(HeldState.NOTHING, _ranges(sizes.records))
+    if sizes.stored == 0:
+        return Comparison(StateAccess.NOTHING, _ranges(sizes.records))
     if sizes.everything:
-        return Comparison(HeldState.EXPORTED, _ranges(sizes.records + (sizes.held or 0)))
+        return Comparison(StateAccess.EXPORTED, _ranges(sizes.records + (sizes.stored or 0)))
     if sizes.covered > CARRIED_DOCUMENTS and not sizes.follows_events:
-        return Comparison(HeldState.EXPORTED, _ranges(sizes.records + sizes.covered))
-    return Comparison(HeldState.CARRIED, _ranges(sizes.records))
+        return Comparison(StateAccess.EXPORTED, _ranges(sizes.records + sizes.covered))
+    return Comparison(StateAccess.CARRIED, _ranges(sizes.records))
 
 
 def _ranges(documents: int) -> int:

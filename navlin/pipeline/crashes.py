@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
-from navlin.index.journal.runs import HELD_BACK
+from navlin.index.journal.runs import BACKING_OFF
 from navlin.model.records import Position, Reject, Split
 
 SET_ASIDE_MS: Final = 86_400_000
@@ -56,9 +56,9 @@ def suspected(
             "error": SET_ASIDE if aside else error,
             "settings": settings,
         }
-        positions.append(Position(HELD_BACK + name, value))
+        positions.append(Position(BACKING_OFF + name, value))
     return positions, rejects
 
 
 def _crashes(name: str, before: Mapping[str, Any]) -> int:
-    return int(before.get(HELD_BACK + name, {}).get("crashes", 0))
+    return int(before.get(BACKING_OFF + name, {}).get("crashes", 0))

@@ -18,7 +18,7 @@ from navlin.index.schema.fields import ELEMENTS
 from navlin.model.extractor import Extractor
 from navlin.model.records import Split
 from navlin.pipeline.materialised import SharedFolder, materialised, on_one_machine
-from navlin.pipeline.missing import BELOW_FIRST, Missing, topmost
+from navlin.pipeline.missing import BELOW_FIRST, MissingEntities, topmost
 from navlin.pipeline.reading import read_splits
 from navlin.pipeline.reading_here import read_here
 from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
@@ -81,7 +81,7 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
     return frame.sortWithinPartitions("core", "identity", F.desc("as_of"), F.desc("digest"))
 
 
-def missing_in(outcomes: DataFrame) -> Missing:
+def missing_in(outcomes: DataFrame) -> MissingEntities:
     """Return the topmost paths whose entities are missing in a full listing although no event reported their deletion,
     with the number of missing entities at and below each path. The column ``note`` of ``outcomes`` is the tree path."""
     rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.model.tree import ROOT, contains, excepted
-from navlin.pipeline.guard import Guard, HighWater
+from navlin.pipeline.guard import Guard, HighWaterMark
 
 MOST_PLACES: Final = 100_000
 """Maximum number of missing places to check and remember."""
@@ -26,7 +26,7 @@ BELOW_FIRST: Final = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingEntities:
     """The missing entities of a full listing. ``places`` maps each topmost missing path to the number of missing
     entities at and below that path. ``too_many``: there are too many paths to check, so ``places`` has their
     ancestors."""
@@ -39,47 +39,49 @@ class Missing:
         """Total number of missing entities."""
         return sum(self.places.values())
 
-    def but(self, spared: Collection[str]) -> Missing:
+    def but(self, spared: Collection[str]) -> MissingEntities:
         """Return the rest, without the ``spared`` paths and the paths below them. ``too_many`` is not copied."""
-        return Missing({path: count for path, count in self.places.items() if not excepted(path, spared)})
+        return MissingEntities(
+            {path: count for path, count in self.places.items() if not excepted(path, spared)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The facts on which `decide` bases its decision about missing entities. ``held`` is the number of entities in the
+    """The facts on which `decide` bases its decision about missing entities. ``stored`` is the number of entities in the
     index, ``read`` the number of records read.
 
-    ``asked``: missing places that the source found when asked by name; None if the source cannot be asked. ``before``:
-    places that the previous full listing missed too. ``proved``: the listing is known to be complete. ``accepted``:
-    places whose loss a user has accepted; None if this run was not started by an acceptance.
+    ``found_by_name``: missing places that the source found when asked by name; None if the source cannot be asked.
+    ``before``: places that the previous full listing missed too. ``proved``: the listing is known to be complete.
+    ``accepted``: places whose loss a user has accepted; None if this run was not started by an acceptance.
     """
 
-    missing: Missing
-    held: int
+    missing: MissingEntities
+    stored: int
     read: int
-    water: HighWater
-    asked: Collection[str] | None = None
+    high_water_mark: HighWaterMark
+    found_by_name: Collection[str] | None = None
     before: Collection[str] = ()
     proved: bool = False
     accepted: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The decision about missing entities. ``spared``: places at and below which nothing is flagged. ``held`` says why
-    a user must confirm the loss first; "" if this is not necessary. If ``held`` is set and ``spared`` is empty, no
+class LossDecision:
+    """The decision about missing entities. ``spared``: places at and below which nothing is flagged. ``blocked`` says why
+    a user must confirm the loss first; "" if this is not necessary. If ``blocked`` is set and ``spared`` is empty, no
     missing place may be flagged, because there were too many to check. ``shown``: places to show to that user. ``once``:
     missing places to remember, because a place missing for the first time is flagged only if the next full listing
     misses it too."""
 
     spared: frozenset[str] = frozenset()
-    held: str = ""
+    blocked: str = ""
     notes: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
 
 
-def topmost(paths: Iterable[str]) -> Missing:
+def topmost(paths: Iterable[str]) -> MissingEntities:
     """Return the topmost ``paths`` with counts. ``paths`` must be sorted with `BELOW_FIRST` instead of slashes. If the
     topmost paths exceed `MOST_PLACES` or `MOST_CHARS`, they are combined into ancestors, as few levels up as
     necessary."""
@@ -97,7 +99,7 @@ def topmost(paths: Iterable[str]) -> Missing:
             depth = max(map(_depth, places)) - 1
             places = _collapsed(places, depth)
             chars, last = sum(map(len, places)), next(reversed(places))
-    return Missing(places, too_many=depth is not None)
+    return MissingEntities(places, too_many=depth is not None)
 
 
 def _collapsed(places: Mapping[str, int], depth: int) -> dict[str, int]:
@@ -116,16 +118,16 @@ def _depth(path: str) -> int:
     return 0 if path == ROOT else path.count("/")
 
 
-def decide(guard: Guard, look: Look) -> Verdict:
+def decide(guard: Guard, look: Look) -> LossDecision:
     """Decide which missing places to spare, and whether a user must confirm the loss. All other missing places are
     flagged deleted, unless there are too many to check."""
     if look.missing.too_many and not look.proved and look.accepted is None:
-        held = "too many places are missing to look up each by its name"
-        return Verdict(held=held, shown=tuple(look.missing.places))
+        blocked = "too many places are missing to look up each by its name"
+        return LossDecision(blocked=blocked, shown=tuple(look.missing.places))
     missing, spared, notes = look.missing, set[str](), []
     once: tuple[str, ...] = ()
-    if look.asked is not None:
-        if spared := set(look.asked) & missing.places.keys():
+    if look.found_by_name is not None:
+        if spared := set(look.found_by_name) & missing.places.keys():
             notes.append(
                 f"the listing missed {len(spared)} places that exist when looked up by name: {_some(spared)}"
             )
@@ -141,14 +143,16 @@ def decide(guard: Guard, look: Look) -> Verdict:
     missing = missing.but(spared)
     if look.accepted is not None:
         beyond = {path for path in missing.places if not excepted(path, look.accepted)}
-        held = ""
+        blocked = ""
         if beyond:
             more = sum(missing.places[path] for path in beyond)
-            held = f"{more} more entities are missing than were accepted: {_some(beyond)}"
-        return Verdict(frozenset(spared | beyond), held, tuple(notes), tuple(sorted(beyond)))
-    held = guard.doubt(lost=missing.entities, held=look.held, read=look.read, water=look.water)
-    shown = tuple(missing.places) if held else ()
-    return Verdict(frozenset(spared | set(shown)), held, tuple(notes), shown, once)
+            blocked = f"{more} more entities are missing than were accepted: {_some(beyond)}"
+        return LossDecision(frozenset(spared | beyond), blocked, tuple(notes), tuple(sorted(beyond)))
+    blocked = guard.why_implausible(
+        lost=missing.entities, stored=look.stored, read=look.read, high_water_mark=look.high_water_mark
+    )
+    shown = tuple(missing.places) if blocked else ()
+    return LossDecision(frozenset(spared | set(shown)), blocked, tuple(notes), shown, once)
 
 
 def _some(paths: Collection[str]) -> str:
@@ -157,16 +161,16 @@ def _some(paths: Collection[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class MissingState:
     """State about missing places that a source keeps between runs. It is stored as the value of one position."""
 
     once: tuple[str, ...] = ()
-    held_run: str = ""
+    blocked_run: str = ""
     shown: tuple[str, ...] = ()
-    water: HighWater = field(default_factory=HighWater)
+    high_water_mark: HighWaterMark = field(default_factory=HighWaterMark)
 
     @classmethod
-    def of(cls, value: Mapping[str, Any] | None) -> Remembered:
+    def of(cls, value: Mapping[str, Any] | None) -> MissingState:
         """Restore the state from the value of the position, which may be None."""
         if not value:
             return cls()
@@ -174,24 +178,24 @@ class Remembered:
             tuple(value["once"]),
             value["held_run"],
             tuple(value["shown"]),
-            HighWater(value["most"], value["at_ms"]),
+            HighWaterMark(value["most"], value["at_ms"]),
         )
 
-    def after(self, verdict: Verdict, run_id: str, water: HighWater) -> Remembered:
+    def after(self, decision: LossDecision, run_id: str, high_water_mark: HighWaterMark) -> MissingState:
         """Return the state after a full listing. While a user must still confirm the loss, the previous ``once`` and
         high-water mark are kept."""
-        if verdict.held:
-            return replace(self, held_run=run_id, shown=verdict.shown)
-        return Remembered(once=verdict.once, water=water)
+        if decision.blocked:
+            return replace(self, blocked_run=run_id, shown=decision.shown)
+        return MissingState(once=decision.once, high_water_mark=high_water_mark)
 
     def value(self) -> dict[str, Any] | None:
         """Return the value of the position; None, which removes the position, if there is nothing to remember."""
-        if self == Remembered():
+        if self == MissingState():
             return None
         return {
             "once": list(self.once),
-            "held_run": self.held_run,
+            "held_run": self.blocked_run,
             "shown": list(self.shown),
-            "most": self.water.most,
-            "at_ms": self.water.at_ms,
+            "most": self.high_water_mark.most,
+            "at_ms": self.high_water_mark.at_ms,
         }

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.index.journal.known_positions import KnownPositions
-from navlin.index.journal.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run
+from navlin.index.journal.runs import BACKING_OFF, MISSING, SavedPositions, Status, last_run
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
-from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
+from navlin.pipeline.clock_suspicion import TOLERANCE_MS, SuspectClock, clock_suspicion, span_in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.masking_literals import masked, plan_without_literals
 from navlin.pipeline.reading import ReadSummary
@@ -45,13 +45,13 @@ class Planner:
     known: KnownPositions = field(default_factory=KnownPositions)
 
     def plan(self, *, complete: bool) -> tuple[SavedPositions, Plan]:
-        """Return the saved positions and the plan. Raises `ClockInDoubt` and the errors of the extractor."""
+        """Return the saved positions and the plan. Raises `SuspectClock` and the errors of the extractor."""
         kind = fingerprint(self.registration, self.extractor)
         before = self.known.load(self.solr, self.extractor.source.id, kind)
         values = {
-            key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
+            key: value for key, value in before.values.items() if not key.startswith((BACKING_OFF, MISSING))
         }
-        failed = {name: value["times"] for name, value in _held_back(before.values)}
+        failed = {name: value["times"] for name, value in _backing_off(before.values)}
         went_back = self._clock_went_back()
         with masked(self.extractor):
             plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back), failed))
@@ -71,7 +71,7 @@ class Planner:
             if _times_after(name, before) == ASIDE_AFTER:
                 yield Reject(name, SET_ASIDE.format(ASIDE_AFTER, message))
 
-    def held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
+    def backing_off(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
         """Yield positions that save the backoff of failed splits, and positions that remove the backoff of splits that
         are done."""
         for name in summary.failures:
@@ -85,14 +85,14 @@ class Planner:
                 "error": summary.failures[name],
                 "settings": settings,
             }
-            yield Position(HELD_BACK + name, value)
+            yield Position(BACKING_OFF + name, value)
         # Splits yielded by other splits are not in the plan. The backoff of such a split is removed when it is due,
         # because it may never be yielded again if its data was read differently.
         done = {split.name for split in plan.splits}
         waiting = self._waiting(before) - done - summary.failures.keys()
-        for name, _ in _held_back(before):
+        for name, _ in _backing_off(before):
             if name not in waiting and name not in summary.failures:
-                yield Position(HELD_BACK + name, None)
+                yield Position(BACKING_OFF + name, None)
 
     def _waiting(self, before: Mapping[str, Any]) -> set[str]:
         """Return the names of the failed splits whose retry is not due yet."""
@@ -100,7 +100,7 @@ class Planner:
         # Changed settings, even just a longer timeout, may fix the failure, so the split is then retried at once.
         return {
             name
-            for name, value in _held_back(before)
+            for name, value in _backing_off(before)
             if value["until_ms"] > now_ms and value.get("settings") == settings
         }
 
@@ -109,18 +109,18 @@ class Planner:
         ready = tuple(split for split in plan.splits if split.name not in waiting)
         if len(ready) == len(plan.splits):
             # Remove the backoff of a split that is due but no longer planned, for example because its file was removed.
-            over = {name for name, _ in _held_back(before)} - waiting - {split.name for split in ready}
-            forgotten = tuple(Position(HELD_BACK + name, None) for name in over)
+            over = {name for name, _ in _backing_off(before)} - waiting - {split.name for split in ready}
+            forgotten = tuple(Position(BACKING_OFF + name, None) for name in over)
             return replace(plan, positions=(*plan.positions, *forgotten))
         # Without the waiting splits, the plan covers nothing, and its positions are not valid yet.
         return replace(plan, splits=ready, covers=(), positions=())
 
     def _believe_clock(self, plan: Plan) -> None:
         jump_ms = self.wall_clock.jump_ms() if self.wall_clock else 0
-        doubt = clock_doubt(self.clock(), plan.source_time, jump_ms)
-        if doubt and self.registration.mode is not PUSH:
-            raise ClockInDoubt(doubt)
-        if self.wall_clock and not doubt and plan.source_time is not None and plan.source_time.exact:
+        suspicion = clock_suspicion(self.clock(), plan.source_time, jump_ms)
+        if suspicion and self.registration.mode is not PUSH:
+            raise SuspectClock(suspicion)
+        if self.wall_clock and not suspicion and plan.source_time is not None and plan.source_time.exact:
             self.wall_clock.believe()
 
     def _clock_went_back(self) -> str:
@@ -140,16 +140,16 @@ def has_news(plan: Plan, before: Mapping[str, Any]) -> bool:
     return any(before.get(position.key) != position.value for position in plan.positions)
 
 
-def _held_back(before: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _backing_off(before: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield (name, saved value) of each failed split."""
     for key, value in before.items():
-        if key.startswith(HELD_BACK):
-            yield key.removeprefix(HELD_BACK), value
+        if key.startswith(BACKING_OFF):
+            yield key.removeprefix(BACKING_OFF), value
 
 
 def _times_after(name: str, before: Mapping[str, Any]) -> int:
     """Return the number of consecutive failures of a split, including the present one."""
-    return int(before.get(HELD_BACK + name, {"times": 0})["times"]) + 1
+    return int(before.get(BACKING_OFF + name, {"times": 0})["times"]) + 1
 
 
 def _noted(plan: Plan, reason: str) -> Plan:

@@ -17,7 +17,7 @@ from navlin.index.journal.saved_values import dumps, loads
 from navlin.index.schema.envelope import Envelope
 from navlin.index.schema.envelope_schema import ENVELOPE_SCHEMA
 from navlin.index.schema.fields import odd_dates
-from navlin.index.write.documents import entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.write.documents import entity_envelope, placeholder_envelopes, relation_envelope
 from navlin.index.write.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
 from navlin.model.raw_names import raw, shown, stored
@@ -170,7 +170,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
     own: list[Envelope] = []
     rejected: Counter[str] = Counter()
     withdrawn: set[str] = set()
-    granted: set[str] = set()
+    placeholders: set[str] = set()
     documents = 0
     dates: list[Reject] = []
     masks = extractor.estate.masks_literals
@@ -192,9 +192,9 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                     documents += 1
                     yield relation_envelope(record, writer_id)
                     for end in (record.ep1, record.ep2):
-                        if not end.source.configured and end.identity not in granted:
-                            granted.add(end.identity)
-                            for envelope in granted_envelopes(end, record.as_of_ms):
+                        if not end.source.configured and end.identity not in placeholders:
+                            placeholders.add(end.identity)
+                            for envelope in placeholder_envelopes(end, record.as_of_ms):
                                 documents += 1
                                 yield envelope
                 case Reject():

@@ -18,20 +18,20 @@ from pyspark import TaskContext
 
 from linker.linking import Linking
 from linker.resolve_endpoints import marked
-from navlin.index.graph.state import Held, claimed, held_in_range, look_up
+from navlin.index.graph.state import StoredState, claimed, look_up, stored_in_range
 from navlin.index.schema.envelope import Envelope
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.index.write.documents import Document
-from navlin.index.write.moved_executions import follow_operations
-from navlin.index.write.renames import Moved
+from navlin.index.write.reassigned_executions import follow_operations
+from navlin.index.write.renames import RenamedValues
 from navlin.index.write.rewriting import WRITE_BATCH
 from navlin.index.write.writing import Outcome, outcome_of, write
 from navlin.model.batches import in_batches
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT
-from navlin.pipeline.comparison import Comparison, HeldState
+from navlin.pipeline.comparison import Comparison, StateAccess
 from navlin.pipeline.covering import Coverage
 
 OUTCOME_SCHEMA: Final = pa.schema(
@@ -70,10 +70,10 @@ class Reconciliation:
     follows_events: bool
     purged_before_ms: int
     comparison: Comparison
-    carried: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)
-    """Core → id → document at or below the covered paths, if the driver read the documents (`HeldState.CARRIED`)."""
+    carried: Mapping[str, Mapping[str, StoredState]] = field(default_factory=dict)
+    """Core → id → document at or below the covered paths, if the driver read the documents (`StateAccess.CARRIED`)."""
     dry_run: bool = False
-    moved: Moved = Moved()  # noqa: RUF009  # it is frozen
+    renamed: RenamedValues = RenamedValues()  # noqa: RUF009  # it is frozen
     reads_again: bool = False
     """Whether the run reads records again. If so, executions keep their operations for now: `linker.superseded` moves
     the executions later, and removes the operations that they leave."""
@@ -96,7 +96,7 @@ def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iter
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = TaskContext.get()
         low, high = range_bounds(partition.partitionId() if partition else 0, task.comparison.ranges)
-        rows = _Rows()
+        rows = _OutcomeRows()
         by_core = groupby(_envelopes(batches), key=attrgetter("core"))
         core, envelopes = next(by_core, ("", iter(())))
         with Solr(task.address) as solr:
@@ -112,14 +112,14 @@ def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iter
     return run
 
 
-class State(Protocol):
+class IndexedState(Protocol):
     """Access to the documents in the index. Ids must be looked up in ascending order."""
 
-    def of(self, ids: list[str]) -> dict[str, Held]:
+    def of(self, ids: list[str]) -> dict[str, StoredState]:
         """Return id → document for the ids that exist."""
         ...
 
-    def unasked(self) -> Iterator[Held]:
+    def unasked(self) -> Iterator[StoredState]:
         """Yield the documents at and below the covered paths that no call of ``of`` has looked up. Call this only once,
         after the last ``of``."""
         ...
@@ -128,27 +128,27 @@ class State(Protocol):
 class _Nothing:
     """Access for a source without documents in the index."""
 
-    def of(self, ids: list[str]) -> dict[str, Held]:
+    def of(self, ids: list[str]) -> dict[str, StoredState]:
         return {}
 
-    def unasked(self) -> Iterator[Held]:
+    def unasked(self) -> Iterator[StoredState]:
         return iter(())
 
 
 class _Carried:
     """Access for a task that carries the documents at and below the covered paths; other ids are looked up."""
 
-    def __init__(self, solr: Solr, core: str, carried: Mapping[str, Held]) -> None:
+    def __init__(self, solr: Solr, core: str, carried: Mapping[str, StoredState]) -> None:
         self._solr, self._core, self._carried = solr, core, carried
         self._asked: set[str] = set()
 
-    def of(self, ids: list[str]) -> dict[str, Held]:
+    def of(self, ids: list[str]) -> dict[str, StoredState]:
         self._asked.update(ids)
         found = {identity: self._carried[identity] for identity in ids if identity in self._carried}
         return found | look_up(self._solr, self._core, [each for each in ids if each not in found])
 
-    def unasked(self) -> Iterator[Held]:
-        return (held for identity, held in self._carried.items() if identity not in self._asked)
+    def unasked(self) -> Iterator[StoredState]:
+        return (stored for identity, stored in self._carried.items() if identity not in self._asked)
 
 
 class _Exported:
@@ -158,57 +158,62 @@ class _Exported:
     def __init__(self, solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> None:
         self._solr, self._core, self._everything = solr, core, task.coverage.everything
         below = (ROOT,) if self._everything else tuple(task.coverage.by_path)
-        self._held = held_in_range(solr, core, task.writer, low, high, below=below)
-        self._next = next(self._held, None)
-        self._passed: list[Held] = []
+        self._stored = stored_in_range(solr, core, task.writer, low, high, below=below)
+        self._next = next(self._stored, None)
+        self._passed: list[StoredState] = []
 
-    def of(self, ids: list[str]) -> dict[str, Held]:
-        found: dict[str, Held] = {}
+    def of(self, ids: list[str]) -> dict[str, StoredState]:
+        found: dict[str, StoredState] = {}
         for identity in ids:
             while self._next is not None and self._next.identity < identity:
                 self._passed.append(self._next)
-                self._next = next(self._held, None)
+                self._next = next(self._stored, None)
             if self._next is not None and self._next.identity == identity:
                 found[identity] = self._next
-                self._next = next(self._held, None)
+                self._next = next(self._stored, None)
         if self._everything:
             return found
         return found | look_up(self._solr, self._core, [each for each in ids if each not in found])
 
-    def unasked(self) -> Iterator[Held]:
+    def unasked(self) -> Iterator[StoredState]:
         yield from self._passed
         if self._next is not None:
             yield self._next
-        yield from self._held
+        yield from self._stored
 
 
-def _state(solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> State:
+def _state(solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> IndexedState:
     match task.comparison.state:
-        case HeldState.NOTHING:
+        case StateAccess.NOTHING:
             return _Nothing()
-        case HeldState.CARRIED:
+        case StateAccess.CARRIED:
             in_range = {
-                identity: held
-                for identity, held in task.carried.get(core, {}).items()
+                identity: stored
+                for identity, stored in task.carried.get(core, {}).items()
                 if low <= identity and (not high or identity < high)
             }
             return _Carried(solr, core, in_range)
-        case HeldState.EXPORTED:
+        case StateAccess.EXPORTED:
             return _Exported(solr, task, core, low, high)
 
 
 def _reconcile_core(
-    solr: Solr, task: Reconciliation, core: str, envelopes: Iterator[Envelope], state: State, rows: _Rows
+    solr: Solr,
+    task: Reconciliation,
+    core: str,
+    envelopes: Iterator[Envelope],
+    state: IndexedState,
+    rows: _OutcomeRows,
 ) -> None:
-    moved = task.moved if core == ELEMENTS else None
+    renamed = task.renamed if core == ELEMENTS else None
     newest = (next(versions) for _, versions in groupby(envelopes, key=attrgetter("identity")))
     for batch in in_batches(newest, WRITE_BATCH):
-        held = state.of([envelope.identity for envelope in batch])
-        foreign = [e.identity for e in batch if e.writer != task.writer and e.identity not in held]
-        held |= look_up(solr, core, foreign)
+        stored = state.of([envelope.identity for envelope in batch])
+        foreign = [e.identity for e in batch if e.writer != task.writer and e.identity not in stored]
+        stored |= look_up(solr, core, foreign)
         records = _without_unclaimed(
             solr,
-            [(each, _compared(task, each, held.get(each.identity), core, rows)) for each in batch],
+            [(each, _compared(task, each, stored.get(each.identity), core, rows)) for each in batch],
         )
         counted: list[Outcome] = [outcome for _, outcome in records if outcome in _NOT_WRITTEN]
         if task.dry_run:
@@ -218,7 +223,7 @@ def _reconcile_core(
             if not task.reads_again:
                 changed = (each for each, outcome in records if outcome is Outcome.CHANGED)
                 follow_operations(solr, changed, task.stamp)
-            for envelope, outcome, reason in write(solr, core, records, task.stamp, moved, marks):
+            for envelope, outcome, reason in write(solr, core, records, task.stamp, renamed, marks):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:
                     rows.refused(core, envelope.identity, f"{envelope.tree_path}: {reason}")
@@ -250,33 +255,35 @@ def _without_unclaimed(solr: Solr, records: list[tuple[Envelope, Outcome]]) -> l
     return [(e, Outcome.UNCLAIMED if e.identity in unclaimed else outcome) for e, outcome in records]
 
 
-def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
-    covered = task.coverage.of(envelope.tree_path) if not envelope.granted else None
+def _compared(
+    task: Reconciliation, envelope: Envelope, stored: StoredState | None, core: str, rows: _OutcomeRows
+) -> Outcome:
+    covered = task.coverage.of(envelope.tree_path) if not envelope.placeholder else None
     if (
         covered
-        and held
-        and not held.deleted
-        and max(task.stamp.counted(held.as_of_ms), envelope.as_of) < covered.as_of_ms
+        and stored
+        and not stored.deleted
+        and max(task.stamp.counted(stored.as_of_ms), envelope.as_of) < covered.as_of_ms
     ):
         # A newer listing of the parent no longer contains this entity.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
     outcome = outcome_of(
         envelope,
-        held,
+        stored,
         covered_as_of_ms=task.coverage.known_as_of_ms(covered),
         follows_events=task.follows_events,
         purged_before_ms=task.purged_before_ms,
         stamp=task.stamp,
     )
-    if outcome is Outcome.UNCHANGED and core == ELEMENTS and task.moved.concerns(envelope.tree_path):
+    if outcome is Outcome.UNCHANGED and core == ELEMENTS and task.renamed.concerns(envelope.tree_path):
         # The source may report the same data as for the previous entity at this path, but the user-written fields
         # belong to that entity.
         return Outcome.CHANGED
     return outcome
 
 
-class _Rows:
+class _OutcomeRows:
     """The outcome rows of a task. They are few, because outcomes are counted here."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from linker.linking import Linking
-from linker.superseded import doubt_unread, remove_superseded
+from linker.superseded import mark_unread_incomplete, remove_superseded
 from navlin.index.schema.envelope import Envelope
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.model.keys import OPERATIONS, EntityType
@@ -26,7 +26,7 @@ def remove_invented(
     removed documents.
 
     ``whole``: an older extractor produced the earlier results, and this run read everything, so operations that this
-    run did not see are marked as doubtful.
+    run did not see are marked as incomplete.
     """
     removed, read_ids = 0, set[str]()
     if rounds and outcomes is not None:
@@ -43,7 +43,7 @@ def remove_invented(
             _gone(outcomes, RELATIONS),
         )
     if whole:
-        doubt_unread(linking, source_id, read_ids)
+        mark_unread_incomplete(linking, source_id, read_ids)
     return removed
 
 

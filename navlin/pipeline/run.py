@@ -16,15 +16,15 @@ from pyspark.sql import functions as F
 
 from linker import link
 from linker.linking import Linking
-from navlin.index.graph.state import Held, count_held, held_below, look_up
+from navlin.index.graph.state import StoredState, count_stored, look_up, stored_below
+from navlin.index.journal.freshness import NOTED_EVERY_MS, note_idle
 from navlin.index.journal.known_positions import KnownPositions
 from navlin.index.journal.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.journal.purges import purged_before_ms
-from navlin.index.journal.readings import NOTED_EVERY_MS, note_idle
 from navlin.index.journal.rejects import save_rejects
 from navlin.index.journal.run_counts import RunCounts
 from navlin.index.journal.runs import (
-    HELD_BACK,
+    BACKING_OFF,
     MISSING,
     Fence,
     RunRecord,
@@ -41,15 +41,15 @@ from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr, SolrAddress
 from navlin.index.write.documents import source_envelope
-from navlin.index.write.renames import Moved, put_where_nothing_is, read_moved
+from navlin.index.write.renames import RenamedValues, put_where_nothing_is, read_renames
 from navlin.index.write.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan
 from navlin.model.records import Position, Reject, Split
 from navlin.model.redaction.literals import without_quoted
 from navlin.model.source import Source
-from navlin.pipeline.clock_doubt import TOLERANCE_MS
-from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
+from navlin.pipeline.clock_suspicion import TOLERANCE_MS
+from navlin.pipeline.comparison import RECORDS_IN_TASK, Sizes, StateAccess, choose
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.crashes import ReadingEnded, batches, suspected, turn
 from navlin.pipeline.failing import in_words
@@ -59,7 +59,7 @@ from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.masking_literals import masked
 from navlin.pipeline.materialised import materialised
-from navlin.pipeline.missing import Look, Remembered, Verdict, decide
+from navlin.pipeline.missing import Look, LossDecision, MissingState, decide
 from navlin.pipeline.planning import Planner, has_news
 from navlin.pipeline.reading import ReadSummary, summarize
 from navlin.pipeline.reconciling import (
@@ -85,7 +85,7 @@ _COUNT_NAMES: Final = {
 """(core, outcome) → name of the count. Every other outcome is counted under its own name."""
 
 
-class NothingHeld(Exception):
+class NothingBlocked(Exception):
     """The loss of a run cannot be accepted, because the run is not the latest held run of its source."""
 
 
@@ -124,12 +124,12 @@ class Pipeline:
         not block that loss again. ``step`` is called with the name of each step as the step begins.
         """
         with Solr(self.address) as solr:
-            return _Run(self, solr, registration, extractor, dry_run=dry_run, step=step).run(
+            return _SourceRun(self, solr, registration, extractor, dry_run=dry_run, step=step).run(
                 complete=complete or bool(accept_loss), accept_loss=accept_loss
             )
 
 
-class _Run:
+class _SourceRun:
     """One run of a source. The methods are the steps of the run, in the order in which `_pass` calls them."""
 
     def __init__(
@@ -221,25 +221,25 @@ class _Run:
             if covers.listed and not self._follows_events:
                 stamp = replace(stamp, believed_ms=self.started_ms + TOLERANCE_MS)
             self.step("reconcile and write")
-            moved = Moved()
+            renamed = RenamedValues()
             if not self.dry_run:
-                moved = read_moved(self.solr, self.source.id, stamp.run_id, plan.moves)
+                renamed = read_renames(self.solr, self.source.id, stamp.run_id, plan.moves)
             reads_again = self._reads_again(plan, before)
             outcomes = self._reconcile(
-                rounds, summary.documents, covers, stamp, moved, stack, reads_again=reads_again
+                rounds, summary.documents, covers, stamp, renamed, stack, reads_again=reads_again
             )
             refused = self._count(outcomes)
             if self.dry_run:
                 return self._ended(record, Status.FINISHED, failures=_in_lines(summary.failures))
             self._commit(*CORES, soft=True)
             self.step("link")
-            remembered = Remembered.of(before.values.get(MISSING))
-            verdict = self._verdict(outcomes, summary, covers, remembered, accepted)
+            remembered = MissingState.of(before.values.get(MISSING))
+            decision = self._decision(outcomes, summary, covers, remembered, accepted)
             if reads_again:
                 self._remove_invented(rounds, outcomes, before, stamp)
             else:
-                self._flag(outcomes, stamp, verdict)
-            put_where_nothing_is(self.solr, self.source.id, stamp.run_id, moved)
+                self._flag(outcomes, stamp, decision)
+            put_where_nothing_is(self.solr, self.source.id, stamp.run_id, renamed)
             self._link(stamp, record.iteration)
         self.step("save")
         aside = self.planner.set_aside(summary.failures, before.values)
@@ -253,8 +253,8 @@ class _Run:
         positions = [
             *summary.positions,
             *(() if summary.failures else plan.positions),
-            *self.planner.held_back(summary, plan, before.values),
-            *self._remember(remembered, verdict, covers, record),
+            *self.planner.backing_off(summary, plan, before.values),
+            *self._remember(remembered, decision, covers, record),
         ]
         outdated = () if summary.failures else tuple(before.outdated)
         self.known.forget(self.source.id)
@@ -267,10 +267,12 @@ class _Run:
             outdated=outdated,
             fence=self._fence(before),
         )
-        status = Status.HELD if verdict.held else Status.FINISHED
+        status = Status.HELD if decision.blocked else Status.FINISHED
         if plan.splits and summary.failures.keys() >= {split.name for split in plan.splits}:
             status = Status.FAILED
-        note = "; ".join(filter(None, (verdict.held or plan.note, *verdict.notes, moved.note, self._late())))
+        note = "; ".join(
+            filter(None, (decision.blocked or plan.note, *decision.notes, renamed.note, self._late()))
+        )
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
         self._save_run(ended)
         self.solr.commit(RUNS, soft=False)
@@ -280,21 +282,21 @@ class _Run:
     # -- plan ------------------------------------------------------------------------------------------------------------
 
     def _accepted(self, accept_loss: str, before: SavedPositions) -> Collection[str] | None:
-        """Return the places whose loss a user has accepted; None if ``accept_loss`` is empty. Raises `NothingHeld`."""
+        """Return the places whose loss a user has accepted; None if ``accept_loss`` is empty. Raises `NothingBlocked`."""
         if not accept_loss:
             return None
-        held = last_run(self.solr, self.source.id, Status.HELD)
-        if held is None or held.run_id != accept_loss:
-            newest = f"; its newest held run is {held.run_id}" if held else ""
-            raise NothingHeld(f"{self.source.name} has no held run {accept_loss}{newest}")
-        remembered = Remembered.of(before.values.get(MISSING))
-        return frozenset(remembered.shown if remembered.held_run == accept_loss else ())
+        blocked = last_run(self.solr, self.source.id, Status.HELD)
+        if blocked is None or blocked.run_id != accept_loss:
+            newest = f"; its newest held run is {blocked.run_id}" if blocked else ""
+            raise NothingBlocked(f"{self.source.name} has no held run {accept_loss}{newest}")
+        remembered = MissingState.of(before.values.get(MISSING))
+        return frozenset(remembered.shown if remembered.blocked_run == accept_loss else ())
 
     def _write_source(self, stamp: Stamp) -> None:
         envelope = source_envelope(self.source, self.started_ms)
-        held = look_up(self.solr, ELEMENTS, [envelope.identity]).get(envelope.identity)
+        stored = look_up(self.solr, ELEMENTS, [envelope.identity]).get(envelope.identity)
         outcome = outcome_of(
-            envelope, held, covered_as_of_ms=0, follows_events=False, purged_before_ms=0, stamp=stamp
+            envelope, stored, covered_as_of_ms=0, follows_events=False, purged_before_ms=0, stamp=stamp
         )
         list(write(self.solr, ELEMENTS, [(envelope, outcome)], stamp))
 
@@ -354,7 +356,7 @@ class _Run:
         documents: int,
         covers: Coverage,
         stamp: Stamp,
-        moved: Moved,
+        renamed: RenamedValues,
         stack: ExitStack,
         *,
         reads_again: bool,
@@ -362,8 +364,8 @@ class _Run:
         if not rounds and not covers.by_path:
             return None
         comparison = choose(self._sizes(documents, covers))
-        carried: dict[str, dict[str, Held]] = {}
-        if comparison.state is HeldState.CARRIED:
+        carried: dict[str, dict[str, StoredState]] = {}
+        if comparison.state is StateAccess.CARRIED:
             carried, covers = self._carried(covers)
         task = Reconciliation(
             self.pipeline.address,
@@ -375,7 +377,7 @@ class _Run:
             comparison,
             carried,
             dry_run=self.dry_run,
-            moved=moved,
+            renamed=renamed,
             reads_again=reads_again,
         )
         frame = in_ranges(self._spark(), rounds, comparison.ranges)
@@ -387,19 +389,21 @@ class _Run:
 
     def _sizes(self, documents: int, covers: Coverage) -> Sizes:
         """Return the sizes for the choice of a comparison. Sizes that cannot affect the choice are not counted."""
-        held, covered = None, 0
+        stored, covered = None, 0
         if covers.everything or documents > RECORDS_IN_TASK:
-            held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
-        if held != 0 and covers.by_path and not covers.everything and not self._follows_events:
-            covered = sum(count_held(self.solr, core, self.source.id, below=covers.by_path) for core in CORES)
-        return Sizes(documents, held, covered, covers.everything, self._follows_events)
+            stored = sum(count_stored(self.solr, core, self.source.id) for core in CORES)
+        if stored != 0 and covers.by_path and not covers.everything and not self._follows_events:
+            covered = sum(
+                count_stored(self.solr, core, self.source.id, below=covers.by_path) for core in CORES
+            )
+        return Sizes(documents, stored, covered, covers.everything, self._follows_events)
 
-    def _carried(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:
+    def _carried(self, covers: Coverage) -> tuple[dict[str, dict[str, StoredState]], Coverage]:
         """Return the documents at and below the covered paths (core → id → document), and the coverage with the times
         at which those paths were last read."""
         carried = {
             core: {
-                each.identity: each for each in held_below(self.solr, core, self.source.id, covers.by_path)
+                each.identity: each for each in stored_below(self.solr, core, self.source.id, covers.by_path)
             }
             for core in CORES
         }
@@ -427,47 +431,56 @@ class _Run:
 
     # -- link ------------------------------------------------------------------------------------------------------------
 
-    def _verdict(
+    def _decision(
         self,
         outcomes: DataFrame | None,
         summary: ReadSummary,
         covers: Coverage,
-        remembered: Remembered,
+        remembered: MissingState,
         accepted: Collection[str] | None,
-    ) -> Verdict:
+    ) -> LossDecision:
         if outcomes is None or not self.counts.gone_entities:
-            return Verdict()
+            return LossDecision()
         missing = missing_in(outcomes)
         # A run that follows events covers only entities that an event reported again.
         proved = self._follows_events or all(each.proved for each in covers.listed)
-        asked = None
+        found_by_name = None
         if not proved and not missing.too_many:
             with masked(self.extractor):
-                asked = self.extractor.still_there(tuple(missing.places))
-        held = count_held(self.solr, ELEMENTS, self.source.id, live=True)
+                found_by_name = self.extractor.still_there(tuple(missing.places))
+        stored = count_stored(self.solr, ELEMENTS, self.source.id, live=True)
         known = Look(
-            missing, held, summary.documents, remembered.water, asked, remembered.once, proved, accepted
+            missing,
+            stored,
+            summary.documents,
+            remembered.high_water_mark,
+            found_by_name,
+            remembered.once,
+            proved,
+            accepted,
         )
         return decide(self.pipeline.guard, known)
 
     def _remember(
-        self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
+        self, remembered: MissingState, decision: LossDecision, covers: Coverage, record: RunRecord
     ) -> Iterator[Position]:
         reported = self.counts.reported_entities
         if not self._follows_events and (covers.listed or reported):
-            live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
-            water = remembered.water.after(live, reported=reported, now_ms=self.started_ms)
+            live = count_stored(self.solr, ELEMENTS, self.source.id, live=True)
+            high_water_mark = remembered.high_water_mark.after(
+                live, reported=reported, now_ms=self.started_ms
+            )
             after = (
-                remembered.after(verdict, record.run_id, water)
+                remembered.after(decision, record.run_id, high_water_mark)
                 if covers.listed
-                else replace(remembered, water=water)
+                else replace(remembered, high_water_mark=high_water_mark)
             )
             yield Position(MISSING, after.value())
 
-    def _flag(self, outcomes: DataFrame | None, stamp: Stamp, verdict: Verdict) -> None:
+    def _flag(self, outcomes: DataFrame | None, stamp: Stamp, decision: LossDecision) -> None:
         if outcomes is None:
             return
-        kinds = (GONE_REPORTED,) if verdict.held and not verdict.spared else (GONE, GONE_REPORTED)
+        kinds = (GONE_REPORTED,) if decision.blocked and not decision.spared else (GONE, GONE_REPORTED)
         for core in CORES:
             count = sum(getattr(self.counts, _COUNT_NAMES[core, kind]) for kind in kinds)
             if not count:
@@ -478,7 +491,7 @@ class _Run:
             steps = math.ceil(count / FLAGGED_IN_TASK)
             gone = gone.coalesce(1) if steps == 1 else gone.repartition(steps)
             flagged = gone.mapInArrow(
-                flag(Flagging(self.pipeline.address, core, stamp, verdict.spared)), FLAGGED_COLUMNS
+                flag(Flagging(self.pipeline.address, core, stamp, decision.spared)), FLAGGED_COLUMNS
             )
             self.counts = self.counts.plus(deleted=sum(row["flagged"] for row in flagged.collect()))
             self.solr.commit(core, soft=True)
@@ -495,7 +508,7 @@ class _Run:
         before: SavedPositions,
         stamp: Stamp,
     ) -> None:
-        first = all(key.startswith((HELD_BACK, MISSING)) for key in before.values)
+        first = all(key.startswith((BACKING_OFF, MISSING)) for key in before.values)
         newer = is_of_other_reader(before.outdated.values(), self.fingerprint)
         linking = Linking(self.solr, self.started_ms, stamp.run_id)
         removed = remove_invented(linking, self.source.id, rounds, outcomes, whole=first and newer)

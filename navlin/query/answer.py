@@ -26,7 +26,7 @@ class Direction(StrEnum):
         return 1 if self is Direction.UPSTREAM else 2
 
 
-class Reason(StrEnum):
+class CutReason(StrEnum):
     """Reason for ending a walk at a node although more entities follow."""
 
     DEPTH = "depth"
@@ -49,12 +49,12 @@ class Reason(StrEnum):
 
 
 _WORDS: Final = {
-    Reason.DEPTH: "there is more beyond the requested depth",
-    Reason.NODES: "the limit of shown nodes is reached",
-    Reason.FAN_OUT: "it has more relations than are followed from one node",
-    Reason.WALKED: "the limit of the search is reached",
-    Reason.COLUMNS: "the limit of shown columns is reached",
-    Reason.EXECUTIONS: "only its latest executions are shown",
+    CutReason.DEPTH: "there is more beyond the requested depth",
+    CutReason.NODES: "the limit of shown nodes is reached",
+    CutReason.FAN_OUT: "it has more relations than are followed from one node",
+    CutReason.WALKED: "the limit of the search is reached",
+    CutReason.COLUMNS: "the limit of shown columns is reached",
+    CutReason.EXECUTIONS: "only its latest executions are shown",
 }
 
 
@@ -96,7 +96,7 @@ class Node:
             entity.source_id,
             entity.deleted,
             placeholder,
-            entity.granted,
+            entity.placeholder,
             entity.parent_id,
             unlinked,
             entity.column_index,
@@ -165,13 +165,13 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutNode:
     """A node beyond which there is more than is shown."""
 
     id: str
     name: str
     direction: Direction
-    reason: Reason
+    reason: CutReason
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -190,7 +190,7 @@ class Lineage:
     direction: Direction
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
-    truncated_at: tuple[Cut, ...] = ()
+    truncated_at: tuple[CutNode, ...] = ()
     unlinked: int = 0
     """Number of relations met but not followed because one end is unknown."""
 

@@ -14,12 +14,12 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Edge, Node
 from navlin.query.data_flows import between_data
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.statement_names import PART
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class ColumnNeighbour:
     """A flow to or from the column. ``other`` is one hop away: a column, or a table or path if the columns are unknown.
     ``expressions`` show how the target is computed from the source, as recorded by the engines. A control flow into the
     column has expressions only if no data flow makes the column (``count(1)``); a control flow from the column has
@@ -36,10 +36,10 @@ class Flow:
         return self.edge.via
 
 
-def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
+def column_flows(solr: Solr, column: str) -> Iterator[ColumnNeighbour]:
     """Yield the flows into and out of the column with this id, including control flow and placeholders, without deleted
-    entities. At most `Options.max_fan_out` relations of a node are read. The first step raises `UnknownEntity`."""
-    answer = lineage(solr, column, Options(Direction.BOTH, depth=1, control_flow=True, unlinked=True))
+    entities. At most `WalkOptions.max_fan_out` relations of a node are read. The first step raises `UnknownEntity`."""
+    answer = lineage(solr, column, WalkOptions(Direction.BOTH, depth=1, control_flow=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     expressions = expressions_by_edge(solr, answer.edges, nodes)
     drawn = {(edge.type, edge.source, edge.target): edge for edge in between_data(answer).edges}
@@ -49,7 +49,7 @@ def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
             incoming = edge.target == column
             other = nodes[edge.source if incoming else edge.target]
             computed = edge.type == RelationType.DATA_FLOW or (incoming and column not in of_data)
-            yield Flow(other, edge, incoming, expressions.get(key, ()) if computed else ())
+            yield ColumnNeighbour(other, edge, incoming, expressions.get(key, ()) if computed else ())
 
 
 def made_of_data(edges: Iterable[Edge]) -> set[str]:

@@ -14,11 +14,11 @@ from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import entity_of
 from navlin.model.keys import RelationType
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
+from navlin.query.answer import CutNode, CutReason, Direction, Edge, Lineage
 from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.contract import Walked, contract
-from navlin.query.options import PASSED_TYPES, Options
-from navlin.query.reading import Reader
+from navlin.query.options import PASSED_TYPES, WalkOptions
+from navlin.query.reading import WalkReader
 from navlin.query.whole_tables import PARTS
 
 MAX_PARTS: Final = 20_000
@@ -31,7 +31,7 @@ CONTAINED: Final = frozenset({"FIELD", "SUB_OPERATION"})
 _COLUMNS: Final = EntityFilter(("FIELD",))
 
 
-def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
+def with_columns(reader: WalkReader, walked: Walked, lineage: Lineage) -> Lineage:
     """Add the columns that flow into one another along the edges of ``lineage``, and the edges between the columns."""
     options = reader.options
     (parts, more), (made, more_made) = reader.all_children(
@@ -65,14 +65,14 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     cuts = list(lineage.truncated_at)
     if cut or more or more_made:
         start = lineage.node(lineage.start)
-        cuts.append(Cut(start.id, start.name, Direction.BOTH, Reason.COLUMNS))
+        cuts.append(CutNode(start.id, start.name, Direction.BOTH, CutReason.COLUMNS))
     inside = tuple(edge for edge in edges if edge.source in kept and edge.target in kept)
     return replace(
         lineage, nodes=(*lineage.nodes, *nodes), edges=(*lineage.edges, *inside), truncated_at=tuple(cuts)
     )
 
 
-def with_tables(reader: Reader, lineage: Lineage) -> Lineage:
+def with_tables(reader: WalkReader, lineage: Lineage) -> Lineage:
     """Add the tables that contain the columns of a walk that began at a column."""
     node_ids = {node.id for node in lineage.nodes}
     wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in node_ids]
@@ -94,7 +94,7 @@ def _made_directly(walked: Walked) -> list[str]:
 
 
 def _column_graph(
-    reader: Reader, parts: list[StoredEntity], made: list[StoredEntity], lineage: Lineage
+    reader: WalkReader, parts: list[StoredEntity], made: list[StoredEntity], lineage: Lineage
 ) -> Walked:
     """Return the graph of columns, sub-operations and the flows between them, including the columns ``made`` without an
     operation."""
@@ -119,7 +119,7 @@ def _column_graph(
     return inner
 
 
-def _join_columns(reader: Reader, inner: Walked, outer: Walked) -> None:
+def _join_columns(reader: WalkReader, inner: Walked, outer: Walked) -> None:
     """Join columns of paths with the same columns of the tables stored there."""
     columns = [each for each in inner.entities.values() if each.physical]
     pairs = list(pairs_of(columns, outer))
@@ -132,13 +132,13 @@ def _join_columns(reader: Reader, inner: Walked, outer: Walked) -> None:
                 inner.located.add(path_column)
 
 
-def _shown(entity: StoredEntity, node_ids: set[str], options: Options) -> bool:
+def _shown(entity: StoredEntity, node_ids: set[str], options: WalkOptions) -> bool:
     if entity.parent_id not in node_ids or (entity.deleted and not options.deleted):
         return False
     return entity.type != "SUB_OPERATION" or options.operations
 
 
-def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
+def _hidden(column: StoredEntity, outer: Walked, options: WalkOptions) -> bool:
     """Whether a column is hidden because it or its table is deleted. The walk passes through hidden columns."""
     table = outer.entities.get(column.parent_id)
     return not options.deleted and (column.deleted or (table is not None and table.deleted))

@@ -53,13 +53,13 @@ class Walked:
         return Node(entity.id, entity.name, entity.type, deleted=entity.deleted, placeholder=unseen)
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """A step of a search. ``own_location`` is True at a location of the shown table where the search began. From there,
     only flows are followed."""
 
     at: str
     relation: StoredRelation | None = None
-    before: Step | None = None
+    before: SearchStep | None = None
     flowed: bool = False
     own_location: bool = False
 
@@ -70,7 +70,7 @@ class Way(NamedTuple):
     source: str
     target: str
     type: RelationType
-    last: Step
+    last: SearchStep
 
     def between(self) -> list[str]:
         """Return the ids of the entities that the path passes through, in the direction of the flow."""
@@ -90,8 +90,8 @@ class Way(NamedTuple):
             parsed=any(relation.parsed for relation in relations),
         )
 
-    def _steps(self) -> Iterator[Step]:
-        step: Step | None = self.last
+    def _steps(self) -> Iterator[SearchStep]:
+        step: SearchStep | None = self.last
         while step is not None and step.relation is not None:
             yield step
             step = step.before
@@ -128,13 +128,13 @@ def _by_source(flows: Iterable[StoredRelation]) -> dict[str, list[StoredRelation
 
 def _reach(
     walked: Walked, ends: Set[str], flows: dict[str, list[StoredRelation]], source: str
-) -> dict[str, Step]:
+) -> dict[str, SearchStep]:
     """Return each end that ``source`` flows to → the last step of a shortest path."""
-    reached: dict[str, Step] = {}
+    reached: dict[str, SearchStep] = {}
     if source not in flows and source not in walked.aliases:
         return reached
     seen = {(source, False)}
-    queue = deque([Step(source)])
+    queue = deque([SearchStep(source)])
     while queue:
         step = queue.popleft()
         at, entities = step.at, walked.entities
@@ -144,19 +144,19 @@ def _reach(
                 other = relation.ep2.id
                 if other in ends:
                     if other not in reached:
-                        reached[other] = Step(other, relation, step, True)
+                        reached[other] = SearchStep(other, relation, step, True)
                 elif (other, False) not in seen:
                     seen.add((other, False))
-                    queue.append(Step(other, relation, step, True))
+                    queue.append(SearchStep(other, relation, step, True))
         if not step.own_location and (aliases := walked.aliases.get(at)):
             own = at in ends and not entities[at].physical
             for other, relation in aliases.items():
                 if other in ends:
                     if step.flowed and other not in reached:
-                        reached[other] = Step(other, relation, step, True, own)
+                        reached[other] = SearchStep(other, relation, step, True, own)
                 elif (other, own) not in seen:
                     seen.add((other, own))
-                    queue.append(Step(other, relation, step, step.flowed, own))
+                    queue.append(SearchStep(other, relation, step, step.flowed, own))
     return reached
 
 

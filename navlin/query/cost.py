@@ -13,18 +13,18 @@ from typing import Final
 from navlin.index.search.print_query import PROPERTY
 from navlin.index.search.query_fields import REWRITTEN, WORD_FIELDS
 from navlin.index.search.query_tree import (
+    CachedFilter,
+    ClauseGroup,
     Everything,
     ExactTerms,
     FieldValue,
     FunctionRange,
-    Group,
     Node,
     Phrase,
     Query,
     Range,
-    Remembered,
+    SearchTerm,
     Value,
-    Word,
 )
 from navlin.query.scanner import QueryError
 
@@ -66,7 +66,7 @@ def _cost(node: Node) -> int:
     match node:
         case Everything():
             return 1
-        case Group() | Remembered():
+        case ClauseGroup() | CachedFilter():
             return sum(_cost(each.node) for each in node.clauses)
         case FieldValue():
             return _fields(node.field) * _cost_of_value(node.value)
@@ -92,7 +92,7 @@ def _cost_of_value(value: Value) -> int:
             return _RANGE
         case Phrase():
             return _cost_of_text(value.text)
-        case Word():
+        case SearchTerm():
             if value.text is not None:
                 return _cost_of_text(value.text)
             begins = isinstance(value.parts[0], str) and not value.distance

@@ -16,7 +16,7 @@ READ: Final = 20
 """Maximum number of inputs or outputs named per statement."""
 
 
-class Named(NamedTuple):
+class NamedEntity(NamedTuple):
     """An entity that a page names. ``known``: the entity has its own page."""
 
     id: str
@@ -25,20 +25,20 @@ class Named(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class FlowEnds:
     """Sources and targets of a flow, and the statement between them, if any."""
 
-    sources: tuple[Named, ...]
-    targets: tuple[Named, ...]
-    through: Named | None = None
+    sources: tuple[NamedEntity, ...]
+    targets: tuple[NamedEntity, ...]
+    through: NamedEntity | None = None
 
 
-def data_ends(graph: Graph, relations: Sequence[StoredRelation]) -> list[Ends]:
+def data_ends(graph: Graph, relations: Sequence[StoredRelation]) -> list[FlowEnds]:
     """Return the ends of each relation. A statement is itself an end if it reads or writes nothing, or if the relation
     is not a flow."""
     ends = {end.id: end.type for each in relations for end in (each.ep1, each.ep2)}
     statements = {
-        each: Named(*named)
+        each: NamedEntity(*named)
         for each, named in names_of_statements(
             graph, {each: kind for each, kind in ends.items() if kind in STATEMENTS}
         ).items()
@@ -57,21 +57,21 @@ def data_ends(graph: Graph, relations: Sequence[StoredRelation]) -> list[Ends]:
 
 def _ends(
     relation: StoredRelation,
-    statements: Mapping[str, Named],
+    statements: Mapping[str, NamedEntity],
     beyond: Mapping[int, Mapping[str, Sequence[End]]],
     known: Iterable[str],
-) -> Ends:
+) -> FlowEnds:
     through = None
-    sides: list[tuple[Named, ...]] = []
+    sides: list[tuple[NamedEntity, ...]] = []
     for side in (1, 2):
         end = relation.end(side)
-        named: tuple[Named, ...] = (Named(end.id, end.name, end.id in known),)
+        named: tuple[NamedEntity, ...] = (NamedEntity(end.id, end.name, end.id in known),)
         if end.id in statements:
             data = [each for each in beyond[side].get(end.id, ()) if each.type not in STATEMENTS]
-            named = tuple(dict.fromkeys(Named(each.id, each.name, each.id in known) for each in data))
+            named = tuple(dict.fromkeys(NamedEntity(each.id, each.name, each.id in known) for each in data))
             if named and relation.type in FLOWS:
                 through = statements[end.id]
             else:
                 named = (statements[end.id],)
         sides.append(named)
-    return Ends(sides[0], sides[1], through)
+    return FlowEnds(sides[0], sides[1], through)

@@ -18,8 +18,8 @@ from navlin.index.graph.executions import KnownExecutions, executions_of, latest
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import StoredRelation
+from navlin.index.journal.freshness import SourceFreshness, freshness_of_sources
 from navlin.index.journal.purges import purged_before_ms
-from navlin.index.journal.readings import Reading, readings
 from navlin.index.journal.rejects import rejected
 from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
@@ -30,7 +30,7 @@ from navlin.query.bounds import MAX_NODES
 from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.edits import History, history
 from navlin.query.lineage import UnknownEntity, lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 from navlin.query.show import group_fields
 from navlin.query.statement_names import statement_names
 
@@ -44,7 +44,7 @@ REASONS_LOOKED_UP: Final = 100
 """Maximum number of missing ends whose reason is looked up."""
 
 
-class Kind(StrEnum):
+class UncertaintyKind(StrEnum):
     """Kind of uncertainty in the upstream."""
 
     INFERRED = "inferred"
@@ -64,11 +64,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UncertainPoint:
     """An uncertain point in the upstream. ``what`` is the name of the entity, edge or source, ``why`` the reason in
     words."""
 
-    kind: Kind
+    kind: UncertaintyKind
     what: str
     why: str
     id: str
@@ -80,7 +80,7 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class UpstreamStatement:
     """An operation or view in the upstream: the text, the inputs and outputs in the upstream, and the executions."""
 
     entity: StoredEntity
@@ -127,9 +127,9 @@ class Evidence:
     people: Mapping[str, Any]
     edits: History
     upstream: Lineage
-    statements: tuple[Statement, ...]
-    doubts: tuple[Doubt, ...]
-    readings: tuple[Reading, ...]
+    statements: tuple[UpstreamStatement, ...]
+    uncertainties: tuple[UncertainPoint, ...]
+    freshness: tuple[SourceFreshness, ...]
     purged_before_ms: int
 
     @property
@@ -158,9 +158,9 @@ class Evidence:
             },
             "upstream": self.upstream.to_json(),
             "statements": [each.to_json() for each in self.statements],
-            "doubts": [each.to_json() for each in self.doubts],
+            "doubts": [each.to_json() for each in self.uncertainties],
             "index": {
-                "sources": [each.to_json() for each in self.readings],
+                "sources": [each.to_json() for each in self.freshness],
                 "purgedBefore": solr_date(self.purged_before_ms) if self.purged_before_ms else None,
             },
         }
@@ -172,7 +172,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
     entity = graph.entities_of([start], WHOLE).get(start)
     if entity is None:
         raise UnknownEntity(f"nothing in the index has the id {start}")
-    options = Options(
+    options = WalkOptions(
         Direction.UPSTREAM,
         columns=True,
         operations=True,
@@ -183,8 +183,11 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
     )
     upstream = lineage(solr, start, options)
     statements = tuple(_statements(graph, upstream))
-    read = readings(solr)
-    doubts = (*_doubts(graph, upstream, statements), *_rejected(solr, upstream, statements, read))
+    read = freshness_of_sources(solr)
+    uncertainties = (
+        *_uncertainties(graph, upstream, statements),
+        *_rejected(solr, upstream, statements, read),
+    )
     return Evidence(
         now_ms,
         entity,
@@ -192,7 +195,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
         history(solr, start, limit=MOST_EDITS),
         upstream,
         statements,
-        doubts,
+        uncertainties,
         read,
         purged_before_ms(solr),
     )
@@ -201,7 +204,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
 # -- Statements ----------------------------------------------------------------------------------------------------------
 
 
-def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
+def _statements(graph: Graph, upstream: Lineage) -> Iterator[UpstreamStatement]:
     """Yield the statements in the upstream, nearest first."""
     wanted: dict[str, None] = {}
     for node in upstream.nodes:
@@ -218,7 +221,7 @@ def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
     for each in wanted:
         if each in known and (known[each].type == "OPERATION" or known[each].text):
             view = known[each].type != "OPERATION"
-            yield Statement(
+            yield UpstreamStatement(
                 known[each],
                 names.get(each, known[each].name),
                 tuple(reads.get(each, {}).values()),
@@ -245,37 +248,47 @@ def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict
 # -- Doubts --------------------------------------------------------------------------------------------------------------
 
 _WHY: Final = {
-    Kind.INFERRED: "a path was attributed to a table, because it lies in the table's location",
-    Kind.PARSED: "navlin parsed it from a SQL text; no engine reported it",
-    Kind.INCOMPLETE: "not all inputs or outputs of the operation that made it are known",
+    UncertaintyKind.INFERRED: "a path was attributed to a table, because it lies in the table's location",
+    UncertaintyKind.PARSED: "navlin parsed it from a SQL text; no engine reported it",
+    UncertaintyKind.INCOMPLETE: "not all inputs or outputs of the operation that made it are known",
 }
 
 
-def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
+def _uncertainties(
+    graph: Graph, upstream: Lineage, statements: Sequence[UpstreamStatement]
+) -> Iterator[UncertainPoint]:
     flows = between_data(upstream, STATEMENTS)
     names = {node.id: node.title for node in flows.nodes}
     for kind in _WHY:
         for edge in flows.edges:
             if _is(edge, kind):
-                yield Doubt(kind, f"{names[edge.source]} → {names[edge.target]}", _WHY[kind], edge.target)
+                yield UncertainPoint(
+                    kind, f"{names[edge.source]} → {names[edge.target]}", _WHY[kind], edge.target
+                )
     for statement in statements:
         for reason in _reasons(statement.entity):
-            yield Doubt(Kind.INCOMPLETE, statement.title, reason, statement.entity.id)
+            yield UncertainPoint(UncertaintyKind.INCOMPLETE, statement.title, reason, statement.entity.id)
     placeholders = [node for node in upstream.nodes if node.placeholder]
     why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
     for node in placeholders:
-        yield Doubt(Kind.UNLINKED, node.name, why.get(node.id, "it is not in the index"), node.id)
+        yield UncertainPoint(
+            UncertaintyKind.UNLINKED, node.name, why.get(node.id, "it is not in the index"), node.id
+        )
     yield from _unlinked_beside(graph, upstream, statements)
     for node in upstream.nodes:
         if node.granted:
-            yield Doubt(Kind.UNREAD, node.name, "no configured source reads where it lies", node.id)
+            yield UncertainPoint(
+                UncertaintyKind.UNREAD, node.name, "no configured source reads where it lies", node.id
+            )
     for cut in upstream.truncated_at:
-        yield Doubt(Kind.TRUNCATED, cut.name, cut.reason.words, cut.id)
+        yield UncertainPoint(UncertaintyKind.TRUNCATED, cut.name, cut.reason.words, cut.id)
 
 
-def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
+def _unlinked_beside(
+    graph: Graph, upstream: Lineage, statements: Sequence[UpstreamStatement]
+) -> Iterator[UncertainPoint]:
     """Yield the missing inputs that statements in the upstream of a column read for other columns. The upstream of a
-    table has all inputs, unless the walk was cut, which is a separate doubt."""
+    table has all inputs, unless the walk was cut, which is a separate uncertainty."""
     if upstream.node(upstream.start).type != "FIELD":
         return
     titles = {each.entity.id: each.title for each in statements}
@@ -288,29 +301,33 @@ def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[State
         if read.id not in seen and read.name.casefold() not in tables:
             seen.add(read.id)
             why = f"{titles[relation.ep2.id]} reads it for other columns; {_unlinked(relation)}"
-            yield Doubt(Kind.UNLINKED, read.name, why, read.id)
+            yield UncertainPoint(UncertaintyKind.UNLINKED, read.name, why, read.id)
 
 
 def _rejected(
-    solr: Solr, upstream: Lineage, statements: Sequence[Statement], read: Sequence[Reading]
-) -> Iterator[Doubt]:
-    """Yield a doubt per source with rejected records, because a rejected record may belong to a statement that wrote
+    solr: Solr, upstream: Lineage, statements: Sequence[UpstreamStatement], read: Sequence[SourceFreshness]
+) -> Iterator[UncertainPoint]:
+    """Yield an uncertainty per source with rejected records, because a rejected record may belong to a statement that wrote
     data in the upstream. Sources outside the upstream count only if no statement is known."""
     on_path = {node.source_id for node in upstream.nodes} | {each.entity.source_id for each in statements}
     for each in read:
         if each.rejects and (not statements or each.source.id in on_path):
             first, _ = rejected(solr, 1, source_id=each.source.id)
             newest = f", the newest in {first[0].where}: {first[0].reason}" if first else ""
-            yield Doubt(
-                Kind.REJECTED,
+            yield UncertainPoint(
+                UncertaintyKind.REJECTED,
                 each.source.name,
                 f"{counted(each.rejects, 'record')} could not be read{newest}",
                 "",
             )
 
 
-def _is(edge: Edge, kind: Kind) -> bool:
-    return {Kind.INFERRED: edge.inferred, Kind.PARSED: edge.parsed, Kind.INCOMPLETE: edge.incomplete}[kind]
+def _is(edge: Edge, kind: UncertaintyKind) -> bool:
+    return {
+        UncertaintyKind.INFERRED: edge.inferred,
+        UncertaintyKind.PARSED: edge.parsed,
+        UncertaintyKind.INCOMPLETE: edge.incomplete,
+    }[kind]
 
 
 def _reasons(entity: StoredEntity) -> Iterable[str]:

@@ -18,11 +18,11 @@ from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.answer import CutNode, Direction, Edge, Lineage, Node
 from navlin.query.bounds import FOLLOWED
 from navlin.query.columns import CONTAINED
 from navlin.query.lineage import lineage
-from navlin.query.options import MAX_FAN_OUT, Options
+from navlin.query.options import MAX_FAN_OUT, WalkOptions
 from navlin.query.statement_names import statement_names
 
 COLUMNS: Final = (
@@ -96,7 +96,7 @@ class Impact:
 
     start: Node
     affected: tuple[Affected, ...]
-    truncated_at: tuple[Cut, ...]
+    truncated_at: tuple[CutNode, ...]
     unlinked: int
     """Number of flows met but not followed because one end is unknown."""
 
@@ -159,7 +159,7 @@ class Impact:
 def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
     """Return the impact of the entity with the id ``start``, following at most ``max_nodes`` tables and paths. Raises
     `UnknownEntity`."""
-    asked = Options(
+    asked = WalkOptions(
         Direction.DOWNSTREAM,
         columns=True,
         operations=True,
@@ -170,7 +170,7 @@ def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
     )
     walked = lineage(solr, start, asked)
     graph = Graph(solr)
-    picture = _Picture.of(walked)
+    picture = _ReachedEntities.of(walked)
     shown = [each for each in walked.nodes if each.id in picture.affected]
     boxes = {each.id for each in shown if each.type not in CONTAINED}
     entities = graph.entities_of({*boxes, *picture.operations, *picture.parents}, OWNED)
@@ -189,7 +189,7 @@ def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Picture:
+class _ReachedEntities:
     """The entities that a walk reached. Entities in ``certain`` are reached by a path without inferred relations,
     entities in ``stated`` by a path without parsed relations."""
 
@@ -203,7 +203,7 @@ class _Picture:
     """Id of an output → ids of the operations that make it."""
 
     @classmethod
-    def of(cls, walked: Lineage) -> _Picture:
+    def of(cls, walked: Lineage) -> _ReachedEntities:
         nodes = {node.id: node for node in walked.nodes}
         # Dropping a path also drops the table stored there, which is the same data.
         same = {
@@ -241,7 +241,7 @@ class _Picture:
         own = starts - same | {nodes[walked.start].parent}
         return picture._with_boxes(own)
 
-    def _with_boxes(self, own: Collection[str]) -> _Picture:
+    def _with_boxes(self, own: Collection[str]) -> _ReachedEntities:
         """Count the tables and operations of reached columns and sub-operations as reached, except those of the
         start."""
         for reached in (self.data, self.affected, self.certain, self.stated, self.incomplete):
@@ -287,7 +287,7 @@ def _reached(starts: Iterable[str], flows: Iterable[Edge]) -> set[str]:
 
 def _affected(
     node: Node,
-    picture: _Picture,
+    picture: _ReachedEntities,
     entities: dict[str, StoredEntity],
     executions: dict[str, KnownExecutions],
 ) -> Affected:

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.index.graph.entity import OWNED, WORDS, StoredEntity
+from navlin.index.graph.entity import ANNOTATED, OWNED, StoredEntity
 from navlin.index.graph.graph import Graph
-from navlin.index.people.inheritance import reaching, worded
+from navlin.index.people.inheritance import annotated_entities, reaching
 from navlin.index.schema.fields import USER_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.search.query_fields import field_names
 from navlin.index.search.searching import MOST_S
@@ -27,9 +27,9 @@ from navlin.index.solr.solr import Solr
 from navlin.index.solr.solr_query import phrase
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
-from navlin.query.answer import Cut, Node
+from navlin.query.answer import CutNode, Node
+from navlin.query.closure import MARKS, Closure, Stops, closure_of, ids_of, steps_of
 from navlin.query.data_flows import STATEMENTS, statements_of
-from navlin.query.reach import MARKS, Reach, Stops, ids_of, reach, steps_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import explained
 from navlin.query.statement_names import names_of_statements
@@ -60,7 +60,7 @@ _PHRASE: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TagOrProperty:
     """A tag, which may contain a colon, or a property: ``NAMESPACE.KEY:VALUE``, or ``up_KEY:VALUE`` for a user
     property."""
 
@@ -87,7 +87,7 @@ class Word:
             )
         return f"{key}:{value if _PHRASE.fullmatch(value) else phrase(value)}"
 
-    def borne_by(self, entity: StoredEntity) -> bool:
+    def is_on(self, entity: StoredEntity) -> bool:
         """Whether a user wrote the word on this entity. This must be checked, because a search for a tag also finds
         longer tags that contain it."""
         return not self.is_tag or self.text.casefold() in map(str.casefold, entity.tags)
@@ -101,7 +101,7 @@ class Inherited:
     ``since_ms`` is the time at which the newest element of the path was first seen (epoch ms; 0: unknown).
     """
 
-    word: Word
+    word: TagOrProperty
     node: Node
     owner: str
     origin: StoredEntity
@@ -143,9 +143,9 @@ class Origin:
 
     entity: StoredEntity
     inherited: tuple[Inherited, ...]
-    truncated_at: tuple[Cut, ...]
+    truncated_at: tuple[CutNode, ...]
 
-    def rows(self, word: Word) -> Iterator[dict[str, Any]]:
+    def rows(self, word: TagOrProperty) -> Iterator[dict[str, Any]]:
         """Yield a row per entity that inherits the word, and a row per node at which the walk was cut. `COLUMNS` are
         the columns."""
         origin = {"word": word.text, "fromId": self.entity.id, "fromName": self.entity.name}
@@ -156,7 +156,7 @@ class Origin:
 
 def inherited(
     solr: Solr,
-    word: Word,
+    word: TagOrProperty,
     *,
     control_flow: bool = False,
     since_ms: int = 0,
@@ -172,11 +172,11 @@ def inherited(
     graph = Graph(solr)
     parsed = parse(word.query)
     with explained(parsed, MOST_S):
-        origins = {each.id: each for each in worded(solr, parsed.query) if word.borne_by(each)}
+        origins = {each.id: each for each in annotated_entities(solr, parsed.query) if word.is_on(each)}
     stops = Stops.read(solr).of(word.text)
 
     def walk(origin: StoredEntity) -> Origin:
-        reached = reach(solr, origin.id, stops, control_flow=control_flow)
+        reached = closure_of(solr, origin.id, stops, control_flow=control_flow)
         inheriting = _inherited(graph, word, origin, reached)
         found = (each for each in inheriting if each.node.id not in origins and each.since_ms >= since_ms)
         return Origin(origin, tuple(found), reached.walked.truncated_at)
@@ -207,18 +207,20 @@ def inherited_by(solr: Solr, entity: StoredEntity) -> tuple[Inherited, ...]:
         return ()
     origins, stops = reaching(solr, entity.id, 1), Stops.read(solr)
     for tag in entity.inherited_tags[:PATHS_SHOWN]:
-        for bearer in graph.entities_of(origins.get(tag, ()), WORDS).values():
-            reached = reach(solr, bearer.id, stops.of(tag))
+        for tagged in graph.entities_of(origins.get(tag, ()), ANNOTATED).values():
+            reached = closure_of(solr, tagged.id, stops.of(tag))
             if entity.id in reached.ways:
                 only = reached._replace(ways={entity.id: reached.ways[entity.id]})
-                found.extend(_inherited(graph, Word(tag), bearer, only))
+                found.extend(_inherited(graph, TagOrProperty(tag), tagged, only))
     return tuple(found)
 
 
-def _inherited(graph: Graph, word: Word, origin: StoredEntity, reached: Reach) -> Iterator[Inherited]:
+def _inherited(
+    graph: Graph, word: TagOrProperty, origin: StoredEntity, reached: Closure
+) -> Iterator[Inherited]:
     nodes = {node.id: node for node in reached.walked.nodes}
     on_ways = {each for way in reached.ways.values() for edge in way for each in ids_of(edge)}
-    known = graph.entities_of(on_ways, WORDS)
+    known = graph.entities_of(on_ways, ANNOTATED)
     owners = _owners(graph, {each: nodes[each] for each in reached.ways})
     steps = {each: list(steps_of(nodes, way)) for each, way in reached.ways.items()}
     kinds = {step.id: step.type for path in steps.values() for step in path if step.type in STATEMENTS}
@@ -246,7 +248,7 @@ def _owners(graph: Graph, nodes: Mapping[str, Node]) -> dict[str, str]:
     return {each: entity.owner for each, entity in graph.entities_of(boxes, OWNED).items()}
 
 
-def json_pieces(word: Word, origins: Iterator[Origin]) -> Iterator[bytes]:
+def json_pieces(word: TagOrProperty, origins: Iterator[Origin]) -> Iterator[bytes]:
     """The answer as pieces of one JSON text: word, inherited (a list), origins (number of entities that bear the word),
     truncatedAt (where there is more: fromName, and the keys as in lineage)."""
     yield orjson.dumps({"word": word.text})[:-1] + b',"inherited":['

@@ -27,13 +27,13 @@ from navlin.index.graph.relation import End, Side, StoredRelation
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
+from navlin.query.answer import CutNode, CutReason, Direction, Edge, Lineage
 from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.columns import with_columns, with_tables
 from navlin.query.contract import Walked, Way, contract, direct
-from navlin.query.locations import Located, locations_of, tables_around, tables_at
-from navlin.query.options import PASSED_TYPES, Options
-from navlin.query.reading import LOGICAL_TYPES, Reader
+from navlin.query.locations import ReadLocations, locations_of, tables_around, tables_at
+from navlin.query.options import PASSED_TYPES, WalkOptions
+from navlin.query.reading import LOGICAL_TYPES, WalkReader
 from navlin.query.statement_names import with_statement_names
 from navlin.query.whole_tables import whole_table_flows
 
@@ -51,18 +51,20 @@ class UnknownEntity(Refusal):
     status = 404
 
 
-def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
+def lineage(solr: Solr, start: str, options: WalkOptions | None = None) -> Lineage:
     """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    return with_statement_names(Graph(solr), lineage_and_ground(solr, start, options or Options())[0])
+    return with_statement_names(
+        Graph(solr), lineage_with_dependencies(solr, start, options or WalkOptions())[0]
+    )
 
 
-def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
+def lineage_with_dependencies(solr: Solr, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
     """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
     entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
-    with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
+    with _UNCOLLECTED, closing(WalkReader(Graph(solr), options)) as reader:
         walk = _Walk(start, options, reader)
         answer = walk.run()
-        return answer, frozenset(reader.asked | walk.ground)
+        return answer, frozenset(reader.requested | walk.dependencies)
 
 
 class Uncollected:
@@ -114,20 +116,20 @@ class _Walk:
     reason. ``unlinked`` are flows that were not followed because one end is unknown."""
 
     start: str
-    options: Options
-    reader: Reader
+    options: WalkOptions
+    reader: WalkReader
     walked: Walked = field(default_factory=Walked)
     shown: dict[str, None] = field(default_factory=dict)
     without_place: int = 0
     """Number of shown nodes that do not count towards the limit."""
-    beyond: dict[str, Reason] = field(default_factory=dict)
+    beyond: dict[str, CutReason] = field(default_factory=dict)
     extra: list[Edge] = field(default_factory=list)
     executions: list[str] = field(default_factory=list)
     without_output: set[str] = field(default_factory=set)
     """Operations that are not shown because they made nothing."""
-    cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
+    cuts: dict[tuple[str, Direction, CutReason], None] = field(default_factory=dict)
     unlinked: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
-    ground: set[str] = field(default_factory=set)
+    dependencies: set[str] = field(default_factory=set)
     """Ids at which the walk was stopped and that the reader did not request."""
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
     """Id of an operation without a name yet → (id of the relation that contains the name, side of the end with the
@@ -204,7 +206,7 @@ class _Walk:
                 self.executions.append(relation.ep2.id)
                 self.extra.append(direct(relation))
         if count > len(relations):
-            self.cuts[(operation.id, Direction.DOWNSTREAM, Reason.EXECUTIONS)] = None
+            self.cuts[(operation.id, Direction.DOWNSTREAM, CutReason.EXECUTIONS)] = None
 
     def _show_operations(self, executions: list[str]) -> None:
         found = self.reader.operations(executions)
@@ -230,7 +232,7 @@ class _Walk:
         if executions:
             self._show_operations(executions)
         if count > RUN_FOR_DRAWN:
-            self.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
+            self.cuts[(physical.id, Direction.BOTH, CutReason.EXECUTIONS)] = None
 
     def _show_logical(self, relation: StoredRelation) -> None:
         if self._shown(relation.ep1.id) and not self._stopped(relation.ep1.id):
@@ -256,10 +258,10 @@ class _Walk:
                 self.shown[each] = None
                 side.current.append(each)
             else:
-                self.beyond.setdefault(each, Reason.NODES)
+                self.beyond.setdefault(each, CutReason.NODES)
         self._load(side.current)
         for each in self._reached(side, ending):
-            self.beyond.setdefault(each, Reason.DEPTH)
+            self.beyond.setdefault(each, CutReason.DEPTH)
 
     def _reached(self, side: _Side, nodes: list[str]) -> list[str]:
         """Return the shown nodes that are one shown hop away."""
@@ -267,7 +269,7 @@ class _Walk:
         reached: dict[str, None] = {}
         while pending:
             if len(side.seen) > self.options.max_walked:
-                self.cuts[(pending[0][0], side.direction, Reason.WALKED)] = None
+                self.cuts[(pending[0][0], side.direction, CutReason.WALKED)] = None
                 break
             arrived = self._expand(side, pending)
             pending = [state for state in arrived if state[1] or not self._shown(state[0])]
@@ -376,7 +378,7 @@ class _Walk:
         return identity not in self.walked.located and entity.type != "PARTITION"
 
     def _stopped(self, identity: str) -> bool:
-        """Whether the walk ends before this entity, because of `Options.stops`."""
+        """Whether the walk ends before this entity, because of `WalkOptions.stops`."""
         if not self.options.stops or identity in self.walked.starts:
             return False
         entity = self.entities.get(identity)
@@ -384,7 +386,7 @@ class _Walk:
         above = entity.parent_id if entity is not None and entity.type == "FIELD" else ""
         if self.options.stops.isdisjoint((identity, above)):
             return False
-        self.ground.update(filter(None, (identity, above)))
+        self.dependencies.update(filter(None, (identity, above)))
         return True
 
     # -- Adding entities read ------------------------------------------------------------------------------------------
@@ -403,9 +405,9 @@ class _Walk:
         return end.id in self.entities
 
     def _cut(self, cuts: Iterable[tuple[str, Direction]]) -> None:
-        self.cuts.update(((identity, direction, Reason.FAN_OUT), None) for identity, direction in cuts)
+        self.cuts.update(((identity, direction, CutReason.FAN_OUT), None) for identity, direction in cuts)
 
-    def _take(self, located: Located) -> None:
+    def _take(self, located: ReadLocations) -> None:
         self.entities.update(located.entities)
         self.walked.looked_up.update(located.looked_up)
         self._cut(located.cut)
@@ -522,7 +524,7 @@ class _Walk:
             self.options.direction,
             tuple(self.walked.node(each, unlinked[each]) for each in nodes),
             tuple(edges.values()),
-            tuple(Cut(each, self._name_of(each), way, why) for each, way, why in self.cuts),
+            tuple(CutNode(each, self._name_of(each), way, why) for each, way, why in self.cuts),
             len(self.unlinked),
         )
         if any(node.type == "FIELD" for node in answer.nodes):

@@ -19,10 +19,10 @@ from navlin.model.keys import surely_of_table
 from navlin.model.tree import upward
 from navlin.query.answer import Direction
 from navlin.query.contract import Walked
-from navlin.query.reading import LOGICAL_TYPES, MAX_LOCATIONS, Reader, Relations
+from navlin.query.reading import LOGICAL_TYPES, MAX_LOCATIONS, Relations, WalkReader
 
 
-class Located(NamedTuple):
+class ReadLocations(NamedTuple):
     """Locations read, for the walk to add. ``relations`` are LOGICAL_PHYSICAL relations from a table, or from a
     partition at which the walk began. ``ends`` are ends of flows through partitions. ``cut`` are the ids that have more
     relations than were read, each with the direction. ``looked_up`` are paths whose tables are now known."""
@@ -35,15 +35,15 @@ class Located(NamedTuple):
 
 
 def locations_of(
-    reader: Reader, walked: Walked, tables: Sequence[StoredEntity], direction: Direction
-) -> Iterator[Located]:
+    reader: WalkReader, walked: Walked, tables: Sequence[StoredEntity], direction: Direction
+) -> Iterator[ReadLocations]:
     """Yield the locations of tables, and the locations of the tables' partitions that have flows in this direction.
     Each result must be added to the walk before the next is read."""
     found = reader.locations(table.id for table in tables)
     stated = {each.ep1.id for each in found.relations if each.first_hand}
     locations = [each for each in found.relations if each.first_hand or each.ep1.id not in stated]
     others = [each for each in locations if each.ep2.id not in walked.starts]
-    yield Located(others, reader.entities(each.ep2.id for each in locations), cut=found.cut)
+    yield ReadLocations(others, reader.entities(each.ep2.id for each in locations), cut=found.cut)
     directories: dict[str, list[StoredEntity]] = {table.id: [] for table in tables if table.partitioned}
     for each in locations:
         if each.ep1.id in directories and each.ep2.id in walked.entities:
@@ -52,7 +52,7 @@ def locations_of(
         partitioned = [(table, directories[table.id]) for table in tables if table.partitioned]
         paths = _paths_of_partitions(reader, partitioned, direction)
         flows = reader.flows(paths, direction)
-        yield Located(
+        yield ReadLocations(
             entities=reader.entities(paths),
             ends=[relation.end(direction.near) for relation in flows.relations],
             cut=flows.cut,
@@ -61,7 +61,7 @@ def locations_of(
 
 
 def _paths_of_partitions(
-    reader: Reader, tables: Sequence[tuple[StoredEntity, Sequence[StoredEntity]]], direction: Direction
+    reader: WalkReader, tables: Sequence[tuple[StoredEntity, Sequence[StoredEntity]]], direction: Direction
 ) -> list[str]:
     """Return the ids of partition paths with flows in this direction. A table may have a hundred thousand partitions,
     so the requests are for flows below the table's directories, and for partitions outside these directories."""
@@ -75,16 +75,16 @@ def _paths_of_partitions(
     ]
 
 
-def tables_at(reader: Reader, walked: Walked, paths: Iterable[str]) -> Located:
+def tables_at(reader: WalkReader, walked: Walked, paths: Iterable[str]) -> ReadLocations:
     """Return the tables located at these paths; paths that were looked up before are left out."""
     new = [each for each in paths if each not in walked.looked_up]
     if not new:
-        return Located()
+        return ReadLocations()
     found = reader.located(new)
     return _of_tables(reader, walked, _without_outdated_hints(reader, found))._replace(looked_up=new)
 
 
-def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located:
+def tables_around(reader: WalkReader, walked: Walked, path: StoredEntity) -> ReadLocations:
     """Return the tables whose location contains a path that no relation connects to a table. Most files of a table have
     no such relation, because no data flows through them by path. The longest location counts."""
     above = {identify(path.source_id, up): up for up in upward(path.name) if up != path.name}
@@ -97,7 +97,7 @@ def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located
         if (table := tables.get(each.ep1.id)) and (reader.options.deleted or not table.deleted)
     ]
     if not standing:
-        return Located(cut=stated.cut)
+        return ReadLocations(cut=stated.cut)
     location = max((above[each.ep2.id] for each in standing), key=len)
     certain = surely_of_table(location, path.name)
     nearest = [
@@ -108,7 +108,7 @@ def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located
     return _of_tables(reader, walked, Relations(nearest, stated.cut))
 
 
-def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
+def _of_tables(reader: WalkReader, walked: Walked, found: Relations) -> ReadLocations:
     """Return the locations, with each partition replaced by its table, except a partition at which the walk began."""
     entities = reader.entities(each.ep1.id for each in found.relations)
     partitions = [each for each in entities.values() if each.type == "PARTITION" and each.parent_id]
@@ -120,10 +120,10 @@ def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
             logical = entities.get(logical.parent_id) or walked.entities.get(logical.parent_id)
         if logical is not None and logical.type in LOGICAL_TYPES:
             relations.append(each._replace(ep1=end_of(logical)))
-    return Located(relations, entities, cut=found.cut)
+    return ReadLocations(relations, entities, cut=found.cut)
 
 
-def _without_outdated_hints(reader: Reader, found: Relations) -> Relations:
+def _without_outdated_hints(reader: WalkReader, found: Relations) -> Relations:
     """Drop the location that another source states for a table, if the table's own source states one, because the own
     source knows best."""
     hinted = {each.ep1.id for each in found.relations if not each.first_hand}

@@ -19,18 +19,18 @@ from navlin.index.search import name_pieces
 from navlin.index.search.query_fields import ANY_TEXT, WORD_FIELDS
 from navlin.index.search.query_tree import (
     Boost,
+    CachedFilter,
     Clause,
+    ClauseGroup,
     Everything,
     ExactTerms,
     FieldValue,
     FunctionRange,
-    Group,
     Node,
     Phrase,
     Query,
-    Remembered,
+    SearchTerm,
     Wild,
-    Word,
 )
 from navlin.index.search.searching import SolrQuery, find
 from navlin.index.solr.solr import Solr
@@ -89,7 +89,7 @@ class Meant:
     matching: Query
     fitting: Query
     ranks: tuple[Clause, ...] = ()
-    folding: Group | None = None
+    folding: ClauseGroup | None = None
     error: QueryError | None = None
 
     def asked(self, *, ranked: bool = False, folded: bool = False) -> Query:
@@ -97,7 +97,7 @@ class Meant:
         found = self.fitting if ranked else self.matching
         if self.folding is None and not self.ranks:
             return found
-        clauses = [Clause(Group(found.clauses), sign="+"), *(self.ranks if ranked else ())]
+        clauses = [Clause(ClauseGroup(found.clauses), sign="+"), *(self.ranks if ranked else ())]
         if self.folding is not None:
             clauses.append(Clause(self.folding, sign="+" if folded else "-"))
         return replace(found, clauses=tuple(clauses))
@@ -136,7 +136,7 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
     beside = (*named, *([_score(across, _PART)] if across else ()))
 
     def wider(*, fits: bool) -> Query:
-        clauses = Group(tuple(_wider(parsed.query.clauses, len(words) > 1, fits)))
+        clauses = ClauseGroup(tuple(_wider(parsed.query.clauses, len(words) > 1, fits)))
         return replace(parsed.query, clauses=(*([Clause(clauses)] if not error else ()), *beside))
 
     ranks = tuple(_ranks(words if len(words) <= FEW_WORDS else ()))
@@ -146,7 +146,7 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
 # -- Names -----------------------------------------------------------------------------------------------------------------
 
 
-def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
+def _may_be_name(parsed: Parsed, words: Sequence[SearchTerm | Phrase]) -> bool:
     """Whether the whole text may be a name: one word, one text in quotation marks, a path with blanks, or a text with
     dots."""
     if parsed.fields or not words:
@@ -154,7 +154,7 @@ def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
     return len(words) == len(parsed.query.clauses) == 1 or is_path(parsed.text) or "." in parsed.text
 
 
-def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[Clause], bool]:
+def _named(solr: Solr, text: str, words: Sequence[SearchTerm | Phrase]) -> tuple[list[Clause], bool]:
     """Return clauses for the entities with this name, id or path, and whether a name with a dot is known to exist."""
     names = [text, *(each for each in [words[0].text] if each and len(words) == 1)] if words else [text]
     sources, graph = sources_of(solr), Graph(solr)
@@ -180,19 +180,19 @@ def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[
 # -- Matching --------------------------------------------------------------------------------------------------------------
 
 
-def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
+def _words(clauses: Iterable[Clause]) -> Iterator[SearchTerm | Phrase]:
     """Yield the words and the texts in quotation marks that are searched everywhere. A word with stars around it is
     yielded without the stars."""
     for each in clauses:
         if each.sign == "-":
             continue
         match each.node:
-            case Group(clauses=inner):
+            case ClauseGroup(clauses=inner):
                 yield from _words(inner)
-            case FieldValue(field="", value=Word(distance="", parts=parts)):
+            case FieldValue(field="", value=SearchTerm(distance="", parts=parts)):
                 texts = [part for part in parts if isinstance(part, str)]
                 if len(texts) == 1 and Wild.ONE not in parts:
-                    yield Word((texts[0],))
+                    yield SearchTerm((texts[0],))
             case FieldValue(field="", value=Phrase(distance="", text=text) as phrase) if text:
                 yield phrase
 
@@ -208,26 +208,26 @@ def _wider(clauses: tuple[Clause, ...], several: bool, fits: bool) -> Iterator[C
         node = each.node
         if each.sign != "-":
             match node:
-                case Group(clauses=inner):
-                    node = Group(tuple(_wider(inner, several, fits)))
-                case FieldValue(field="", value=Word(distance="") as word) if word.text:
+                case ClauseGroup(clauses=inner):
+                    node = ClauseGroup(tuple(_wider(inner, several, fits)))
+                case FieldValue(field="", value=SearchTerm(distance="") as word) if word.text:
                     node = _anywhere(word, word.text, several, fits)
                 case FieldValue(field="", value=Phrase(distance="") as phrase) if phrase.text:
                     node = _exactly(phrase)
         yield replace(each, node=node)
 
 
-def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
+def _anywhere(word: SearchTerm, text: str, several: bool, fits: bool) -> ClauseGroup:
     """Return scored clauses for the fields in which a word may occur. With ``several`` words, the number of words found
     counts most. Without ``fits``, clauses that only score the fit are left out."""
-    plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
+    plain, own = name_pieces.plain(text), FieldValue("originalName", SearchTerm((text,)))
     # A word that users may not type with a star is not searched with one either, because Solr refuses it.
     simple = PREFIX_CHARS <= len(text) <= MAX_PATTERN_CHARS and _SIMPLE.fullmatch(text) is not None
-    begins = Word((text, Wild.MANY))
+    begins = SearchTerm((text, Wild.MANY))
     # Scripts from this character on have no blanks between words, so comments contain their characters one by one.
     spaced = simple and max(text) < "\u0e00"
     said = [FieldValue(name, begins if spaced else Phrase(text)) for name in _COMMENTS]
-    said.append(FieldValue("tags", Word((text,))))
+    said.append(FieldValue("tags", SearchTerm((text,))))
     found = [
         _score(_any(_elsewhere(word, begins if simple else None)), 1),
         _score(own, _WORD),
@@ -247,10 +247,10 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
     if within := _within(text):
         found.append(_score(within, _WITHIN))
     own_name = _own_name(text) if not several and (fits or "/" in text) else ()
-    return Group((*found, *own_name))
+    return ClauseGroup((*found, *own_name))
 
 
-def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
+def _elsewhere(word: SearchTerm, begins: SearchTerm | None) -> Iterator[Node]:
     """Yield nodes for the fields that do not have a separate clause in `_anywhere`."""
     text = word.text or ""
     # A word with a single part also matches as its own beginning.
@@ -271,12 +271,14 @@ def _own_name(text: str) -> Iterator[Clause]:
     above, _, last = text.rstrip("/").rpartition("/")
     if not last:
         return
-    own: Node = FieldValue(ANY_TEXT, Phrase(text)) if above else FieldValue("originalName", Word((last,)))
+    own: Node = (
+        FieldValue(ANY_TEXT, Phrase(text)) if above else FieldValue("originalName", SearchTerm((last,)))
+    )
     spelled = dict.fromkeys((last, last.lower()))
     yield _score(_all(own, _any(FunctionRange("originalName", each, each) for each in spelled)), _WHOLE)
 
 
-def _exactly(phrase: Phrase) -> Group:
+def _exactly(phrase: Phrase) -> ClauseGroup:
     text, plain = phrase.text, name_pieces.plain(phrase.text)
     named = FieldValue("originalName", phrase)
     found = [
@@ -289,7 +291,7 @@ def _exactly(phrase: Phrase) -> Group:
         # A dataset's own name follows the names of its database and schema.
         last = _all(_of_types("DATASET"), name_pieces.last(plain))
         found += [_score(name_pieces.whole(plain), _EXACT), _score(last, _EXACT)]
-    return Group(tuple(found))
+    return ClauseGroup(tuple(found))
 
 
 def _comments(text: str) -> list[Node]:
@@ -330,24 +332,24 @@ def _across(solr: Solr, text: str) -> Node | None:
     return _all(_any(places), starts) if places else None
 
 
-def _folding(named: Sequence[Clause]) -> Group:
+def _folding(named: Sequence[Clause]) -> ClauseGroup:
     # An entity requested by its name is shown, whatever its type. Folded types have few entities compared with the
     # files of a large index, and Solr soon caches the list of these entities.
-    parts = Clause(Remembered(_of_types(*FOLDED).clauses), sign="+")
-    return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
+    parts = Clause(CachedFilter(_of_types(*FOLDED).clauses), sign="+")
+    return ClauseGroup((parts, *(replace(each, boost=None, sign="-") for each in named)))
 
 
 # -- Ranking ---------------------------------------------------------------------------------------------------------------
 
 
-def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
+def _ranks(words: Sequence[SearchTerm | Phrase]) -> Iterator[Clause]:
     """Yield clauses that rank the matches, and find nothing by themselves."""
     if not words:
         return
     # One clause for all types of a rank, because each clause is evaluated for every match.
     for kinds, score in _TYPES:
         yield _score(_of_types(*kinds), score)
-    yield _score(FieldValue("deleted", Word(("false",))), _LIVE)
+    yield _score(FieldValue("deleted", SearchTerm(("false",))), _LIVE)
     texts = list(dict.fromkeys(each.text for each in words if each.text))
     for spelled in dict.fromkeys((texts[0], texts[0].lower())) if len(texts) == 1 else ():
         begins = FunctionRange("originalName", spelled, spelled + _AFTER_ALL)
@@ -359,7 +361,7 @@ def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
 def _ranks_of_all(texts: Sequence[str]) -> Iterator[Clause]:
     """Yield clauses that score several words next to each other: joined by a blank, an underscore, or nothing."""
     whole = " ".join(texts)
-    first = FieldValue("originalName", Word((texts[0],)))
+    first = FieldValue("originalName", SearchTerm((texts[0],)))
     yield _score(_all(first, FunctionRange("originalName", whole, whole)), _SAME)
     # Each part of a word has its own position in the index, so the next word may come that many positions later.
     apart = FieldValue("originalName", Phrase(whole, str(len(whole))))
@@ -379,17 +381,17 @@ def _score(node: Node, score: int) -> Clause:
     return Clause(node, boost=Boost(str(score), constant=True))
 
 
-def _of_types(*types: str) -> Group:
+def _of_types(*types: str) -> ClauseGroup:
     # Not {!terms}: it would first collect all documents of these types in the index.
-    return _any(FieldValue("type", Word((each,))) for each in types)
+    return _any(FieldValue("type", SearchTerm((each,))) for each in types)
 
 
-def _any(nodes: Iterable[Node | Clause | None]) -> Group:
-    return Group(
+def _any(nodes: Iterable[Node | Clause | None]) -> ClauseGroup:
+    return ClauseGroup(
         tuple(each if isinstance(each, Clause) else Clause(each) for each in nodes if each is not None)
     )
 
 
-def _all(*nodes: Node) -> Group:
+def _all(*nodes: Node) -> ClauseGroup:
     sign: Literal["+"] = "+"
-    return Group(tuple(Clause(each, sign=sign) for each in nodes))
+    return ClauseGroup(tuple(Clause(each, sign=sign) for each in nodes))

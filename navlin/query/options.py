@@ -17,7 +17,7 @@ PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WalkOptions:
     """Options of a walk. ``depth`` counts shown hops in each direction; None walks to the limits.
 
     ``columns`` draws columns inside tables, ``operations`` the statements and jobs between the tables, ``deleted`` the

@@ -12,13 +12,13 @@ from navlin.index.solr.solr import Solr
 from navlin.model.refusal import Refusal
 
 
-class Listed(Protocol):
+class ListEntry(Protocol):
     """A result in a list."""
 
     def to_json(self) -> dict[str, Any]: ...
 
 
-_T = TypeVar("_T", bound=Listed)
+_T = TypeVar("_T", bound=ListEntry)
 
 
 class UnknownSource(Refusal):

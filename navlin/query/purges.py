@@ -10,7 +10,7 @@ from typing import Any, Final
 from navlin.index.journal.holder import may_live
 from navlin.index.journal.leases import held_lease
 from navlin.index.journal.purges import PURGE, PurgeRecord, ended_purges, open_purge
-from navlin.index.journal.requests import Job, Request, State, requests_for
+from navlin.index.journal.requests import Job, Request, RequestState, requests_for
 from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT, MOST
 from navlin.query.page import Page
@@ -77,10 +77,10 @@ def open_purges(solr: Solr) -> list[Purge]:
     requests = [each for each in _requests(solr) if each.open]
     found: list[Purge] = []
     if record is not None:
-        asked_by = next((each.asked_by for each in requests if each.state is State.RUNNING), "")
+        asked_by = next((each.asked_by for each in requests if each.state is RequestState.RUNNING), "")
         found.append(_of_record(record, PurgeState.RUNNING if runs else PurgeState.INTERRUPTED, 0, asked_by))
     for request in reversed(requests):
-        state = PurgeState.RUNNING if request.state is State.RUNNING else PurgeState.WAITING
+        state = PurgeState.RUNNING if request.state is RequestState.RUNNING else PurgeState.WAITING
         # A running purge that has a record already is shown once.
         if not (state is PurgeState.RUNNING and runs and record is not None):
             found.append(_of_request(request, state))
@@ -112,7 +112,7 @@ def _requests(solr: Solr) -> list[Request]:
 def _asked_by(requests: list[Request], record: PurgeRecord, ended_ms: int) -> str:
     for each in requests:
         # The purge ends a moment before its request is answered.
-        over = each.state is State.RUNNING or ended_ms <= each.ended_ms
+        over = each.state is RequestState.RUNNING or ended_ms <= each.ended_ms
         if each.asked_ms <= record.started_ms and over:
             return each.asked_by
     return ""
@@ -125,7 +125,7 @@ def _unfinished(requests: list[Request]) -> Iterator[Purge]:
         "stopped": PurgeState.INTERRUPTED,
     }
     for each in requests:
-        if each.state is State.FAILED:
+        if each.state is RequestState.FAILED:
             yield _of_request(each, PurgeState.FAILED)
         elif state := states.get(str(each.answer.get("status"))):
             yield _of_request(each, state)

@@ -15,7 +15,7 @@ from navlin.index.graph.neighbours import Wanted
 from navlin.index.graph.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side, StoredRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
-from navlin.query.options import PASSED_TYPES, Options
+from navlin.query.options import PASSED_TYPES, WalkOptions
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -33,7 +33,7 @@ class Relations(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Read:
+class _ReadRelations:
     """Relations of certain types at one side: id at that side → relations. ``cut`` are the ids that have more relations
     than were read."""
 
@@ -42,12 +42,12 @@ class _Read:
 
 
 @dataclass(slots=True)
-class Reader:
+class WalkReader:
     """Reader of the index for one walk, which remembers the results. Must be closed."""
 
     graph: Graph
-    options: Options
-    _read: dict[tuple[Side, tuple[str, ...]], _Read] = field(default_factory=dict)
+    options: WalkOptions
+    _read: dict[tuple[Side, tuple[str, ...]], _ReadRelations] = field(default_factory=dict)
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
     _sketched: dict[str, StoredEntity] = field(default_factory=dict)
     """Tables known to exist and not to be deleted; nothing else but their type is known."""
@@ -117,7 +117,7 @@ class Reader:
         return self._levels.submit(self._read_level, ids, direction, room)
 
     @property
-    def asked(self) -> set[str]:
+    def requested(self) -> set[str]:
         """Ids requested from the index, for entities and for relations."""
         return {
             *self._entities,
@@ -187,14 +187,14 @@ class Reader:
         cut = [(each, Direction.BOTH) for each in sorted(read.cut.intersection(wanted.ids))]
         return Relations(self._followed(read, wanted.ids), cut)
 
-    def _at(self, wanted: Wanted) -> _Read:
+    def _at(self, wanted: Wanted) -> _ReadRelations:
         self._remember([wanted])
         return self._read[wanted.side, wanted.types]
 
     def _remember(self, wanted: Sequence[Wanted], of_flows: str = IDENTIFIED) -> None:
         """Read those wanted relations that were not read before. ``of_flows`` are the fields to read if only flows are
         wanted."""
-        reads = [self._read.setdefault((each.side, each.types), _Read()) for each in wanted]
+        reads = [self._read.setdefault((each.side, each.types), _ReadRelations()) for each in wanted]
         new = [
             (read, replace(each, ids=missing))
             for read, each in zip(reads, wanted, strict=True)
@@ -208,7 +208,7 @@ class Reader:
             read.cut.update(relations.cut)
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
 
-    def _followed(self, read: _Read, ids: Iterable[str]) -> list[StoredRelation]:
+    def _followed(self, read: _ReadRelations, ids: Iterable[str]) -> list[StoredRelation]:
         """Return the relations of these ids, in the order of the index. Unlinked ones are left out unless the walk
         includes them."""
         groups = [found for each in ids if (found := read.relations[each])]

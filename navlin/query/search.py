@@ -25,7 +25,7 @@ from navlin.index.search.query_tree import (
     FunctionRange,
     Node,
     Query,
-    Word,
+    SearchTerm,
 )
 from navlin.index.search.searching import MOST_S, SolrQuery, TookTooLong, find, pages
 from navlin.index.solr.solr import Solr, SolrError, SolrUnavailable
@@ -292,7 +292,7 @@ def _preferred(query: Query) -> tuple[Clause, ...]:
 
 def _free_word(node: Node) -> str | None:
     match node:
-        case FieldValue("", Word() as word):
+        case FieldValue("", SearchTerm() as word):
             return word.text
     return None
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from navlin.index.schema.fields import ELEMENTS, MANAGED_PREFIXES, RELATIONS
 from navlin.index.search.searching import MOST_S, beginning
-from navlin.index.search.selecting import Named, Ranges, Select, Shown, is_shown, select
+from navlin.index.search.selecting import LabelledCount, Ranges, Select, ShownField, is_shown, select
 from navlin.index.solr.solr import Solr
 from navlin.query.date_math import gap_ms, moment_ms
 from navlin.query.scanner import QueryError
@@ -141,19 +141,19 @@ def _visible(name: str) -> str:
     return name
 
 
-def _shown(given: Sequence[str]) -> list[Shown]:
-    shown: list[Shown] = []
+def _shown(given: Sequence[str]) -> list[ShownField]:
+    shown: list[ShownField] = []
     for name in (each for text in given for each in re.split(r"[\s,]+", text) if each):
         if name == "*":
-            shown.append(Shown("", ("",), all_so=True))
+            shown.append(ShownField("", ("",), all_so=True))
         elif _START.fullmatch(name):
-            shown.append(Shown(name, (name[:-1],), all_so=True))
+            shown.append(ShownField(name, (name[:-1],), all_so=True))
         else:
             field = _visible(plain_field(name))
             # A managed property may be stored as a number, a date or a boolean, which takes precedence over the text as
             # given.
             kinds = tuple(prefix + name for prefix in reversed(MANAGED_PREFIXES))
-            shown.append(Shown(name, kinds if field == f"cp_{name}" else (field,)))
+            shown.append(ShownField(name, kinds if field == f"cp_{name}" else (field,)))
     return shown
 
 
@@ -166,10 +166,10 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
     for text in given.get("facet.field", ()):
         facet = parse_facet(text)
         _field(facet.field)
-        fields.append(Named(facet.key or text.rpartition("}")[2].strip(), facet))
+        fields.append(LabelledCount(facet.key or text.rpartition("}")[2].strip(), facet))
     for text in given.get("facet.query", ()):
         query = parse(text).query
-        queries.append(Named(query.key or text, query))
+        queries.append(LabelledCount(query.key or text, query))
     limit = options.get("facet.limit", str(DEFAULT_VALUES))
     pivots = []
     for text in given.get("facet.pivot", ()):
@@ -179,12 +179,12 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
             raise QueryError(
                 f"a facet.pivot may have at most {MOST_LEVELS} fields, and {MOST_PIVOTED:,} values in all"
             )
-        pivots.append(Named(text, tuple(_field(each) for each in names)))
+        pivots.append(LabelledCount(text, tuple(_field(each) for each in names)))
     ranges = []
     for text in given.get("facet.range", ()):
         facet = parse_facet(text)
         what = _ranges(given, _field(facet.field), now_ms)
-        ranges.append(Named(facet.key or text.strip(), what))
+        ranges.append(LabelledCount(facet.key or text.strip(), what))
     return {"options": options, "fields": fields, "queries": queries, "pivots": pivots, "ranges": ranges}
 
 
@@ -256,5 +256,5 @@ def _ranges(given: Given, field: str, now_ms: int) -> Ranges:
     return Ranges(field, start, end, gap)
 
 
-def _stats(given: Given) -> list[Named]:
-    return [Named(text.strip(), _field(text)) for text in given.get("stats.field", ())]
+def _stats(given: Given) -> list[LabelledCount]:
+    return [LabelledCount(text.strip(), _field(text)) for text in given.get("stats.field", ())]

@@ -14,7 +14,7 @@ from navlin.index.graph.relation import End, Side, StoredRelation
 from navlin.index.schema.fields import Owner, owner_of, solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.column_flows import Flow, column_flows
+from navlin.query.column_flows import ColumnNeighbour, column_flows
 from navlin.query.inherited import Inherited, inherited_by
 from navlin.query.lineage import UnknownEntity
 from navlin.query.statement_names import NAMED_BY_STATEMENT, PART, STATEMENT, names_of_statements
@@ -103,7 +103,7 @@ class Executions:
     last_principal: str
     listed: tuple[StoredEntity, ...]
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Id of a listed execution → id of its statement or, in `Shown`, the statement's display name."""
+    """Id of a listed execution → id of its statement or, in `ShownEntity`, the statement's display name."""
 
     def title(self, run: StoredEntity) -> str:
         """Return the display name of a listed execution, which is its statement's name."""
@@ -122,7 +122,7 @@ class Executions:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownEntity:
     """One entity: its fields, relations, executions, and unlinked relations."""
 
     entity: StoredEntity
@@ -136,7 +136,7 @@ class Shown:
     """The first unlinked relations."""
     inherited: tuple[Inherited, ...] = ()
     """Tags that the entity inherits, with the paths."""
-    flows: tuple[Flow, ...] = ()
+    flows: tuple[ColumnNeighbour, ...] = ()
     """For a column, the flows into and out of it."""
 
     @property
@@ -172,7 +172,7 @@ class Shown:
         }
 
 
-def show(solr: Solr, entity: str) -> Shown:
+def show(solr: Solr, entity: str) -> ShownEntity:
     """Return the details of the entity with the id ``entity``. Raises `UnknownEntity`."""
     graph = Graph(solr)
     shown = graph.entities_of([entity], WHOLE).get(entity)
@@ -189,7 +189,7 @@ def show(solr: Solr, entity: str) -> Shown:
         each: kind for each, kind in {**ends, entity: shown.type}.items() if kind in NAMED_BY_STATEMENT
     }
     names = {each: name for each, (_, name) in names_of_statements(graph, statements).items()}
-    return Shown(
+    return ShownEntity(
         shown,
         names.get(entity, shown.name),
         group_fields(shown.as_presented),

@@ -21,17 +21,17 @@ from navlin.index.search.query_fields import REWRITTEN, TWINS, TYPE, field_named
 from navlin.index.search.query_tree import (
     Boost,
     Clause,
+    ClauseGroup,
     Everything,
     ExactTerms,
     Facet,
     FieldValue,
     FunctionRange,
-    Group,
     Node,
     Phrase,
     Query,
+    SearchTerm,
     Wild,
-    Word,
 )
 from navlin.query.cost import check_cost
 from navlin.query.scanner import SPACE, QueryError, Scanner, decimal
@@ -197,7 +197,7 @@ class _Reader(Scanner):
         if pending.waits:
             self.refuse(f"nothing follows {pending.waits} before {where} ends", pending.waits_at)
 
-    def _read_group(self, field_name: str) -> Group:
+    def _read_group(self, field_name: str) -> ClauseGroup:
         opened = self.at
         self.at += 1
         self.depth += 1
@@ -215,7 +215,7 @@ class _Reader(Scanner):
             # A group of negations excludes from all documents. Solr assumes this for a whole query, but not for a group
             # inside a query.
             pending.clauses.insert(0, Clause(Everything()))
-        return Group(tuple(pending.clauses))
+        return ClauseGroup(tuple(pending.clauses))
 
     # -- Clauses -----------------------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class _Reader(Scanner):
         wildcards = sum(isinstance(part, Wild) for part in parts)
         if wildcards and self.query.startswith("~", self.at):
             self.refuse("a word with wildcards cannot have a distance", self.at)
-        word = Word(parts, self.read_distance(words=True))
+        word = SearchTerm(parts, self.read_distance(words=True))
         if parts == (Wild.MANY,):
             return FieldValue(field_name, word) if field_name else Everything()
         if wildcards or word.distance:

@@ -10,7 +10,7 @@ from navlin.index.graph.relation import End, StoredRelation
 from navlin.index.graph.unlinked import UNKNOWN_REASON, unlinked_relations
 from navlin.index.solr.solr import Solr
 from navlin.query.bounds import LIMIT
-from navlin.query.data_ends import Ends, data_ends
+from navlin.query.data_ends import FlowEnds, data_ends
 from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
@@ -22,7 +22,7 @@ class UnlinkedRelation:
 
     relation: StoredRelation
     stated_by: str
-    ends: Ends
+    ends: FlowEnds
 
     @property
     def reason(self) -> str:

@@ -20,14 +20,22 @@ from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.index.usage.contents import Content, contents_at
 from navlin.index.usage.last_reads import last_reads
-from navlin.index.usage.readers import Place, Readers, metastores, places_of, readers_of, sharing, views_of
+from navlin.index.usage.readers import (
+    LocationPath,
+    Readers,
+    metastores,
+    places_of,
+    readers_of,
+    sharing,
+    views_of,
+)
 from navlin.index.usage.sizes import Below, sums_below
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
-from navlin.query.judged import COLUMNS, DAY_MS, Judged, Question, Size, Verdict
-from navlin.query.watched import ACCEPTED, Watched, reading_unnamed, watched
+from navlin.query.read_coverage import ACCEPTED, ReadCoverage, read_coverage, reading_unnamed
+from navlin.query.usage_status import COLUMNS, DAY_MS, EntityUsage, Size, UsageQuestion, UsageStatus
 
-__all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
+__all__ = ["COLUMNS", "DAY_MS", "EntityUsage", "UsageQuestion", "UsageStatus", "unused"]
 
 TABLES_AT_ONCE: Final = 200
 MOST_PLACES: Final = 1_000
@@ -42,11 +50,11 @@ _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_t
 
 
 def unused(
-    solr: Solr, question: Question, progress: Callable[[int, int], None] = lambda done, all_: None
-) -> tuple[Watched, Iterator[Judged]]:
+    solr: Solr, question: UsageQuestion, progress: Callable[[int, int], None] = lambda done, all_: None
+) -> tuple[ReadCoverage, Iterator[EntityUsage]]:
     """Return the coverage, and an iterator of verdicts on every table that is not flagged deleted. ``progress`` is called
     with the number of tables done and the total."""
-    known = watched(
+    known = read_coverage(
         solr,
         question.since_ms,
         question.now_ms,
@@ -56,10 +64,10 @@ def unused(
     return known, _judge_all(TableJudge.of(Graph(solr), question, known), progress)
 
 
-def _judge_all(judge: TableJudge, progress: Callable[[int, int], None]) -> Iterator[Judged]:
+def _judge_all(judge: TableJudge, progress: Callable[[int, int], None]) -> Iterator[EntityUsage]:
     total, done = judge.graph.count_entities(_TABLES), 0
     for batch in in_batches(judge.graph.entities(_TABLES, fields=TABLE_AGE), TABLES_AT_ONCE):
-        yield from judge.judged(batch)
+        yield from judge.usages(batch)
         done += len(batch)
         progress(done, max(total, done))
 
@@ -70,25 +78,25 @@ class TableJudge:
     running execution."""
 
     graph: Graph
-    question: Question
-    watched: Watched
+    question: UsageQuestion
+    coverage: ReadCoverage
     views: Mapping[str, set[str]]
     running: set[str]
     metastores: Sequence[str]
 
     @classmethod
-    def of(cls, graph: Graph, question: Question, known: Watched) -> TableJudge:
+    def of(cls, graph: Graph, question: UsageQuestion, known: ReadCoverage) -> TableJudge:
         """Return a judge for a question; ``known`` is the coverage since the start of the period in question."""
         views, running = views_of(graph), running_operations(graph)
         return cls(graph, question, known, views, running, metastores(graph.solr))
 
-    def judged(self, tables: Iterable[StoredEntity]) -> Iterator[Judged]:
+    def usages(self, tables: Iterable[StoredEntity]) -> Iterator[EntityUsage]:
         """Yield a verdict on each of these tables, in no particular order. The tables must have been read with
         `navlin.index.graph.entity.TABLE_AGE`."""
         for batch in in_batches(tables, TABLES_AT_ONCE):
-            yield from self._judged(batch)
+            yield from self._usages(batch)
 
-    def _judged(self, tables: Sequence[StoredEntity]) -> Iterator[Judged]:
+    def _usages(self, tables: Sequence[StoredEntity]) -> Iterator[EntityUsage]:
         places, scattered = places_of(self.graph, tables, MOST_PLACES)
         above = {table.id: _views_above(table.id, self.views) for table in tables}
         entities = self.graph.entities_of(each for ids in above.values() for each in ids)
@@ -107,15 +115,15 @@ class TableJudge:
         for table, found, purged in zip(tables, readers, left, strict=True):
             if found.newest_ms >= since_ms:
                 reason = "an operation that reads it was recorded since"
-                yield Judged(table, Verdict.USED, (reason,), last_read_ms=found.newest_ms)
+                yield EntityUsage(table, UsageStatus.USED, (reason,), last_read_ms=found.newest_ms)
             elif purged.ms >= since_ms:
                 reason = "it was read since, as a purge recorded"
-                yield Judged(
-                    table, Verdict.USED, (reason,), last_read_ms=purged.ms, last_reader=purged.principal
+                yield EntityUsage(
+                    table, UsageStatus.USED, (reason,), last_read_ms=purged.ms, last_reader=purged.principal
                 )
             elif purged.below_ms >= since_ms:
                 reason = "something since removed from its directories was read, as a purge recorded"
-                yield Judged(table, Verdict.USED, (reason,), last_read_ms=purged.below_ms)
+                yield EntityUsage(table, UsageStatus.USED, (reason,), last_read_ms=purged.below_ms)
             else:
                 quiet.append((table, found, purged))
         names = {
@@ -130,11 +138,11 @@ class TableJudge:
     def _judge_quiet(
         self,
         quiet: Sequence[tuple[StoredEntity, Readers, LastRead]],
-        places: Mapping[str, list[Place]],
+        places: Mapping[str, list[LocationPath]],
         scattered: set[str],
         above: Mapping[str, list[str]],
         names: Mapping[str, list[str]],
-    ) -> Iterator[Judged]:
+    ) -> Iterator[EntityUsage]:
         """Yield verdicts on the tables whose records show no recent read. ``names`` maps each table's id to the names
         of the table and its views."""
         if not quiet:
@@ -155,23 +163,25 @@ class TableJudge:
             at = tuple(places.get(table.id, ()))
             size = self._size(at, below, contents)
             if not self.running.isdisjoint(found.operations):
-                yield Judged(table, Verdict.USED, ("an execution that reads it is running",), at, size)
+                yield EntityUsage(
+                    table, UsageStatus.USED, ("an execution that reads it is running",), at, size
+                )
                 continue
             if any(each.newest_ms >= self.question.since_ms for each in ran):
-                yield Judged(
-                    table, Verdict.USED, ("it was read since",), at, size, last.last_ms, last.principal
+                yield EntityUsage(
+                    table, UsageStatus.USED, ("it was read since",), at, size, last.last_ms, last.principal
                 )
                 continue
             if below.read_ms >= self.question.since_ms:
                 reason = "one of its files was accessed after it was written"
-                yield Judged(table, Verdict.USED, (reason,), at, size, below.read_ms)
+                yield EntityUsage(table, UsageStatus.USED, (reason,), at, size, below.read_ms)
                 continue
             if accessed := self._accessed(at, contents):
                 reason = "according to the last whole image, one of its files was accessed since, and none was written"
-                yield Judged(table, Verdict.USED, (reason,), at, size, accessed)
+                yield EntityUsage(table, UsageStatus.USED, (reason,), at, size, accessed)
                 continue
             unknown = [
-                *self.watched.reasons,
+                *self.coverage.reasons,
                 *self._of_table(table, found, ran, below, at),
                 *(
                     ["it was renamed since: reads under its former name do not count"]
@@ -190,23 +200,27 @@ class TableJudge:
             read_ms, reader = max(
                 (last.last_ms, last.principal), (below.read_ms, ""), (left.ms, left.principal)
             )
-            verdict = Verdict.UNKNOWN if unknown else Verdict.UNUSED
-            yield Judged(table, verdict, tuple(unknown) or self.watched.evidence, at, size, read_ms, reader)
+            status = UsageStatus.UNKNOWN if unknown else UsageStatus.UNUSED
+            yield EntityUsage(
+                table, status, tuple(unknown) or self.coverage.evidence, at, size, read_ms, reader
+            )
 
     def _unnamed(self, names: Mapping[str, list[str]]) -> set[str]:
         """Return the names found in the text of a statement whose record does not name the tables that it reads."""
-        if not self.watched.unnamed:
+        if not self.coverage.unnamed:
             return set()
         every = (name for of_table in names.values() for name in of_table)
         return self.graph.named_in_texts(every, reading_unnamed(self.question.since_ms))
 
-    def _size(self, places: Sequence[Place], below: Below, contents: Mapping[Place, Content]) -> Size | None:
+    def _size(
+        self, places: Sequence[LocationPath], below: Below, contents: Mapping[LocationPath, Content]
+    ) -> Size | None:
         """Return the size of a table, from its files if the index lists the files of its file systems, else from the
         last whole images. Return None if the index has no directory there, or the images lack a location."""
         known = [contents[place] for place in places if place in contents]
         whole = bool(places) and len(known) == len(places)
         space_bytes = sum(each.space_bytes for each in known) if whole else 0
-        if all(self.watched.lists_files(place.source_id) for place in places):
+        if all(self.coverage.lists_files(place.source_id) for place in places):
             if not below.directories:
                 return None
             return Size(below.size_bytes, below.files, space_bytes, below.modified_ms)
@@ -217,10 +231,10 @@ class TableJudge:
             sum(each.files for each in known),
             space_bytes,
             max(each.modified_ms for each in known),
-            min(self.watched.image_ms(place.source_id) for place in places),
+            min(self.coverage.image_ms(place.source_id) for place in places),
         )
 
-    def _accessed(self, places: Sequence[Place], contents: Mapping[Place, Content]) -> int:
+    def _accessed(self, places: Sequence[LocationPath], contents: Mapping[LocationPath, Content]) -> int:
         """Return the last access (epoch ms) in the period in question to a file not written in that period; 0 if the
         images show none."""
         known = [contents[place] for place in places if place in contents]
@@ -235,7 +249,7 @@ class TableJudge:
         found: Readers,
         ran: Sequence[KnownExecutions],
         below: Below,
-        places: Sequence[Place],
+        places: Sequence[LocationPath],
     ) -> Iterator[str]:
         """Yield the reasons why it is unknown whether this table was read."""
         if not table.born_ms:
@@ -246,14 +260,14 @@ class TableJudge:
             yield "an operation reads it, and the time of its last execution is unknown"
         if found.cut:
             yield "more operations read it than navlin examines"
-        if table.granted:
+        if table.placeholder:
             yield "it is in no metastore that navlin reads"
         if not places:
             yield "its location is unknown"
         for place in places:
             if place.since_ms >= self.question.since_ms:
                 yield f"it is known to lie at {place.path} only since {solr_date(place.since_ms)}"
-            if why := self.watched.unread(place.source_id):
+            if why := self.coverage.unread(place.source_id):
                 yield f"{place.path}: {why}"
         if places and not below.directories:
             yield "its directory is not in the index"

@@ -14,9 +14,9 @@ from navlin.index.graph.relation import ENDS, Side
 from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.judged import DAY_MS
 from navlin.query.page import Page
 from navlin.query.statement_names import statement_names
+from navlin.query.usage_status import DAY_MS
 
 MOST_OPERATIONS: Final = 1_000
 """Maximum number of readers, and of writers. The operations with the newest records are chosen."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.index.schema.fields import INTS, LONGS
-from navlin.index.search.counting import MOST_BUCKETS, UNITS, Counted, Counts, Level, TooManyRanges, count
+from navlin.index.search.counting import MOST_BUCKETS, UNITS, CountResult, Counts, Level, TooManyRanges, count
 from navlin.index.search.print_query import printed
 from navlin.index.search.query_tree import Query
 from navlin.index.search.searching import MOST_S
@@ -32,7 +32,7 @@ class ValueCounts:
     query: str
     fields: tuple[str, ...]
     values: int
-    counted: Counted
+    counted: CountResult
     folded: Mapping[str, int] = field(default_factory=dict)
     """Type → number of matches that are not counted, as in `navlin.query.search.SearchAnswer`."""
 
@@ -94,7 +94,7 @@ def count_values(
         understood = replace(understood, folding=None)
     core = core_for(understood.parsed)
 
-    def counts(asked: Query, levels: Sequence[Level], values: int) -> Counted:
+    def counts(asked: Query, levels: Sequence[Level], values: int) -> CountResult:
         with explained(understood.parsed, most_s):
             try:
                 return count(solr, core, asked, [each.query for each in read], levels, values, most_s)

@@ -11,13 +11,13 @@ from navlin.index.graph.graph import end_of
 from navlin.index.graph.relation import StoredRelation
 from navlin.query.answer import Direction
 from navlin.query.contract import Walked
-from navlin.query.reading import Reader, Relations
+from navlin.query.reading import Relations, WalkReader
 
 PARTS: Final = EntityFilter(("SUB_OPERATION",), deleted=False)
 
 
 def whole_table_flows(
-    reader: Reader, walked: Walked, columns: Sequence[StoredEntity], direction: Direction
+    reader: WalkReader, walked: Walked, columns: Sequence[StoredEntity], direction: Direction
 ) -> Relations:
     """Return the flows of operations without known columns, and of views with partly unknown columns. Such an operation
     may touch every column of its tables, and of the tables' locations.
@@ -43,15 +43,15 @@ def whole_table_flows(
             whole.extend(_past_known_columns(reader, relation, touched, direction))
         if end.id not in operations or (end.id in with_parts and end.id not in incomplete):
             continue
-        doubtful = relation._replace(incomplete=relation.incomplete or end.id in incomplete)
+        uncertain = relation._replace(incomplete=relation.incomplete or end.id in incomplete)
         whole.extend(
-            _at(doubtful, column, direction) for column in touched if (column.id, end.id) not in stated
+            _at(uncertain, column, direction) for column in touched if (column.id, end.id) not in stated
         )
     return Relations(whole, [*flows.cut, *outputs.cut])
 
 
 def _past_known_columns(
-    reader: Reader, flow: StoredRelation, columns: Sequence[StoredEntity], direction: Direction
+    reader: WalkReader, flow: StoredRelation, columns: Sequence[StoredEntity], direction: Direction
 ) -> Iterator[StoredRelation]:
     """Expand a flow between a table and a view into one flow for each column whose sources (or targets) are unknown.
     This is for views with partly unknown columns: the linker parsed their text, and there is no operation."""
@@ -66,7 +66,9 @@ def _past_known_columns(
     return (_at(flow, column, direction) for column in columns if column.id not in stated)
 
 
-def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direction) -> set[tuple[str, str]]:
+def _parts_at(
+    reader: WalkReader, columns: Sequence[StoredEntity], direction: Direction
+) -> set[tuple[str, str]]:
     """Return (column id, operation id) for each of these columns that a sub-operation names."""
     pairs = [
         (relation.end(direction.near).id, relation.end(direction.far).id)

@@ -27,8 +27,8 @@ QUESTION = Question(
     """,
     examples=("navlin blocked HIVE-1", "navlin blocked HIVE-1 --limit 1000 --json"),
     parameters=Parameters,
-    ask=asks("navlin.query.held:held_loss"),
-    answers="navlin.query.held:HeldLoss",
-    view="navlin.render.pages:held_view",
-    page=ListPage("Held run", path="/held", beside=lambda asked: {"may_run": asked.administrator}),
+    ask=asks("navlin.query.blocked_deletions:blocked_deletions"),
+    answers="navlin.query.blocked_deletions:BlockedDeletions",
+    view="navlin.render.pages:blocked_view",
+    page=ListPage("Held run", path="/held", beside=lambda request: {"may_run": request.administrator}),
 )

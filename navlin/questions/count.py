@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from navlin.query.bounds import MOST_VALUES, VALUES
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Asked, Lines, Question
+from navlin.questions.declare.question import Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Csv, Filter, Query, Saved
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ class Parameters:
     csv: Csv = False
 
 
-def _ask(asked: Asked) -> ValueCounts | Lines:
+def _ask(request: QuestionRequest) -> ValueCounts | Lines:
     from navlin.model.spreadsheet import csv_lines
     from navlin.query.value_counts import count_values
 
-    given: Parameters = asked.parameters
-    answer = count_values(asked.solr, asked.query(), given.by, filters=given.filter, values=given.values)
+    given: Parameters = request.parameters
+    answer = count_values(request.solr, request.query(), given.by, filters=given.filter, values=given.values)
     if not given.csv:
         return answer
     return Lines(csv_lines(answer.columns, answer.rows()), exit_code=lambda: 0 if answer.counted.total else 3)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 from navlin.access.roles import Role
 from navlin.model.refusal import Refusal
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, QuestionRequest
 
 if TYPE_CHECKING:
-    from navlin.edit.asked import Done
+    from navlin.edit.edit_options import Done
 
 MOST: Final = 10_000
 """Maximum number of entities that one request to a service edits."""
@@ -38,37 +38,37 @@ class Parameters:
     dry_run: Annotated[bool, "Say what would change, and write nothing."] = False
 
 
-def _ask(asked: Asked) -> Done:
-    from navlin.edit.asked import Options, count_matching, edit_each, matching, words_of
-    from navlin.index.search.print_query import asked as for_solr
+def _ask(request: QuestionRequest) -> Done:
+    from navlin.edit.edit_options import EditOptions, changes_of, count_matching, edit_each, matching
+    from navlin.index.search.print_query import to_solr as for_solr
     from navlin.index.search.searching import MOST_S
     from navlin.query.search import explained
     from navlin.query.syntax import parse
 
-    given: Parameters = asked.parameters
+    given: Parameters = request.parameters
     if bool(given.entity) == bool(given.query):
         raise Refusal("give either an entity or a query")
-    options = Options(
+    options = EditOptions(
         given.tag, given.remove_tag, given.name, given.description, given.property, given.managed
     )
-    words = words_of(asked.solr, options)
+    changes = changes_of(request.solr, options)
     if not given.query:
-        return edit_each(asked.solr, [asked.entity_id()], words, asked.author, dry_run=given.dry_run)
+        return edit_each(request.solr, [request.entity_id()], changes, request.author, dry_run=given.dry_run)
     parsed = parse(given.query)
     wanted = for_solr(parsed.query)
     with explained(parsed, MOST_S):
-        count = count_matching(asked.solr, wanted)
-    if count > MOST and not asked.here:
+        count = count_matching(request.solr, wanted)
+    if count > MOST and not request.here:
         raise Refusal(
             f"more than {MOST:,} entities match: narrow the query; on the server's own machine there is no limit"
         )
     return edit_each(
-        asked.solr,
-        matching(asked.solr, wanted),
-        words,
-        asked.author,
+        request.solr,
+        matching(request.solr, wanted),
+        changes,
+        request.author,
         dry_run=given.dry_run,
-        report=lambda done: asked.progress(done, count, "entities"),
+        report=lambda done: request.progress(done, count, "entities"),
     )
 
 
@@ -88,7 +88,7 @@ QUESTION = Question(
     ),
     parameters=Parameters,
     ask=_ask,
-    answers="navlin.edit.asked:Done",
+    answers="navlin.edit.edit_options:Done",
     view="navlin.render.edits:edited_view",
     role=Role.METADATA_ADMINISTRATOR,
     method="POST",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from navlin.query.bounds import MAX_NODES, MAX_WALKED
-from navlin.questions.declare.question import HTML, Asked, Lines, Question
+from navlin.questions.declare.question import HTML, Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Entity
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ class Parameters:
     html: Annotated[bool, "The whole document as a page to be printed."] = False
 
 
-def _ask(asked: Asked) -> Evidence | Lines:
+def _ask(request: QuestionRequest) -> Evidence | Lines:
     from navlin.query.evidence import evidence
 
-    given: Parameters = asked.parameters
-    answer = evidence(asked.solr, asked.entity_id(), asked.now_ms, max_nodes=given.max_nodes)
+    given: Parameters = request.parameters
+    answer = evidence(request.solr, request.entity_id(), request.now_ms, max_nodes=given.max_nodes)
     if not given.html:
         return answer
     from navlin.render.evidence import evidence_html

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from navlin.access.roles import Role
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, QuestionRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Parameters:
     ] = ""
 
 
-def _arguments(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+def _arguments(request: QuestionRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
     how = {"complete": given.full, "dry_run": given.dry_run, "accept_loss": given.accept_loss}
     return {"source": given.source, **how}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from navlin.query.bounds import FOLLOWED, MAX_WALKED
-from navlin.questions.declare.question import Asked, Lines, Question
+from navlin.questions.declare.question import Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Csv, Entity
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ class Parameters:
     csv: Csv = False
 
 
-def _ask(asked: Asked) -> Impact | Lines:
+def _ask(request: QuestionRequest) -> Impact | Lines:
     from navlin.model.spreadsheet import csv_lines
     from navlin.query.impact import COLUMNS, impact
 
-    answer = impact(asked.solr, asked.entity_id(), max_nodes=asked.parameters.max_nodes)
-    return Lines(csv_lines(COLUMNS, answer.rows())) if asked.parameters.csv else answer
+    answer = impact(request.solr, request.entity_id(), max_nodes=request.parameters.max_nodes)
+    return Lines(csv_lines(COLUMNS, answer.rows())) if request.parameters.csv else answer
 
 
 QUESTION = Question(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from navlin.questions.declare.question import Asked, ListPage, Question, asks
+from navlin.questions.declare.question import ListPage, Question, QuestionRequest, asks
 from navlin.questions.declare.shared import OfReason
 
 
-def _counts(asked: Asked) -> Mapping[str, Any]:
+def _counts(request: QuestionRequest) -> Mapping[str, Any]:
     from navlin.index.graph.incomplete import incomplete_counts
 
-    return {"counts": incomplete_counts(asked.solr)}
+    return {"counts": incomplete_counts(request.solr)}
 
 
 QUESTION = Question(

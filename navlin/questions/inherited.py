@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import JSON, Asked, Lines, Question, Views
+from navlin.questions.declare.question import JSON, Lines, Question, QuestionRequest, Views
 from navlin.questions.declare.shared import Csv
 
 if TYPE_CHECKING:
@@ -29,29 +29,29 @@ class Parameters:
     csv: Csv = False
 
 
-def _ask(asked: Asked) -> Lines | Views:
+def _ask(request: QuestionRequest) -> Lines | Views:
     from navlin.model.spreadsheet import csv_lines
-    from navlin.query.inherited import COLUMNS, Word, inherited, json_pieces
+    from navlin.query.inherited import COLUMNS, TagOrProperty, inherited, json_pieces
 
-    given: Parameters = asked.parameters
-    word, bearing = Word(given.word), 0
+    given: Parameters = request.parameters
+    word, bearing = TagOrProperty(given.word), 0
 
     def progress(done: int, every: int) -> None:
         nonlocal bearing
         bearing = done
-        asked.progress(done, every, "that bear it")
+        request.progress(done, every, "that bear it")
 
     def exit_code() -> int:
         return 0 if bearing else 3
 
     since_ms = round(given.since.timestamp() * 1000) if given.since else 0
     origins = inherited(
-        asked.solr, word, control_flow=given.control_flow, since_ms=since_ms, progress=progress
+        request.solr, word, control_flow=given.control_flow, since_ms=since_ms, progress=progress
     )
     if given.csv:
         lines = csv_lines(COLUMNS, (row for each in origins for row in each.rows(word)))
         return Lines(lines, exit_code=exit_code)
-    if asked.text:
+    if request.text:
         return Views(_views(word.text, origins), exit_code)
     return Lines(json_pieces(word, origins), JSON, exit_code)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from navlin.query.bounds import MOST_HOPS
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, QuestionRequest
 from navlin.questions.declare.shared import Entity
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class Parameters:
     ] = ()
 
 
-def _ask(asked: Asked) -> Lineage:
+def _ask(request: QuestionRequest) -> Lineage:
     from navlin.query.answer import Direction
     from navlin.query.lineage import lineage
     from navlin.query.names import walked_id
-    from navlin.query.options import Options
+    from navlin.query.options import WalkOptions
 
-    given: Parameters = asked.parameters
-    options = Options(
+    given: Parameters = request.parameters
+    options = WalkOptions(
         Direction(given.direction),
         given.depth,
         given.columns,
@@ -56,7 +56,7 @@ def _ask(asked: Asked) -> Lineage:
         all_executions=given.all_executions,
         go_on=frozenset(given.go_on),
     )
-    return lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), options)
+    return lineage(request.solr, walked_id(request.solr, given.entity, unlinked=given.unlinked), options)
 
 
 QUESTION = Question(

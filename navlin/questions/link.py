@@ -26,7 +26,7 @@ QUESTION = Question(
     """,
     examples=("navlin link", "navlin link --all"),
     parameters=Parameters,
-    ask=lambda asked: {"everything": asked.parameters.all},
+    ask=lambda request: {"everything": request.parameters.all},
     role=Role.ADMINISTRATOR,
     method="POST",
     job=True,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from navlin.access.roles import Role
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, QuestionRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Parameters:
     dry_run: Annotated[bool, "Say what each rule would remove and keep, and remove nothing."] = False
 
 
-def _arguments(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+def _arguments(request: QuestionRequest) -> Mapping[str, Any]:
+    given: Parameters = request.parameters
     return {
         "before_ms": round(given.before.timestamp() * 1000),
         "dry_run": given.dry_run,
         "accepted": given.accept,
-        "deleted_files": asked.deleted_files,
+        "deleted_files": request.deleted_files,
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from navlin.query.bounds import LIMIT
-from navlin.questions.declare.question import Asked, ListPage, Question, asks
+from navlin.questions.declare.question import ListPage, Question, QuestionRequest, asks
 from navlin.questions.declare.shared import Limit, Offset, Source
 
 Recorded = Literal["running", "finished", "held", "failed"]
@@ -22,7 +22,7 @@ class Parameters:
     offset: Offset = 0
 
 
-def _kept(_asked: Asked) -> Mapping[str, Any]:
+def _kept(_asked: QuestionRequest) -> Mapping[str, Any]:
     from navlin.index.journal.runs import RUNS_KEPT
 
     return {"kept": RUNS_KEPT}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Asked, Group, Question
+from navlin.questions.declare.question import Question, QuestionGroup, QuestionRequest
 from navlin.questions.declare.shared import Nothing, Query
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from navlin.index.people.saved_searches import SavedSearch
     from navlin.query.saved import SavedSearches
 
-GROUP: Final = Group(
+GROUP: Final = QuestionGroup(
     "Searches that are kept under a name.",
     """
     Searches under a name, for oneself or for everybody. `navlin search --saved NAME` and `navlin count --saved NAME` ask
@@ -28,7 +28,7 @@ Owner = Annotated[str, "Another owner than oneself, for administrators."]
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddParameters:
     """Parameters of ``saved add``."""
 
     name: Name
@@ -39,28 +39,28 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemoveParameters:
     """Parameters of ``saved remove``."""
 
     name: Name
     owner: Owner = ""
 
 
-def _list(asked: Asked) -> SavedSearches:
+def _list(request: QuestionRequest) -> SavedSearches:
     from navlin.query.saved import searches_of
 
-    return searches_of(asked.solr, asked.author.name, administrator=asked.administrator)
+    return searches_of(request.solr, request.author.name, administrator=request.administrator)
 
 
-def _add(asked: Asked) -> SavedSearch:
+def _add(request: QuestionRequest) -> SavedSearch:
     from navlin.edit.saved_searches import save_search
     from navlin.query.saved import check_query
 
-    given: Added = asked.parameters
-    check_query(asked.solr, given.query)
+    given: AddParameters = request.parameters
+    check_query(request.solr, given.query)
     return save_search(
-        asked.solr,
-        _asker(asked),
+        request.solr,
+        _asker(request),
         given.name,
         given.query,
         owner=given.owner,
@@ -69,17 +69,17 @@ def _add(asked: Asked) -> SavedSearch:
     )
 
 
-def _remove(asked: Asked) -> SavedSearch:
+def _remove(request: QuestionRequest) -> SavedSearch:
     from navlin.edit.saved_searches import remove_search
 
-    given: Removed = asked.parameters
-    return remove_search(asked.solr, _asker(asked), given.name, owner=given.owner)
+    given: RemoveParameters = request.parameters
+    return remove_search(request.solr, _asker(request), given.name, owner=given.owner)
 
 
-def _asker(asked: Asked) -> Asker:
+def _asker(request: QuestionRequest) -> Asker:
     from navlin.edit.saved_searches import Asker
 
-    return Asker(asked.author, asked.administrator)
+    return Asker(request.author, request.administrator)
 
 
 LIST = Question(
@@ -103,7 +103,7 @@ ADD = Question(
         "navlin saved add 'personal data' 'type:FIELD AND tags:pii'",
         "navlin saved add big 'type:FILE AND size:[1000000000 TO *]' --shared --replace",
     ),
-    parameters=Added,
+    parameters=AddParameters,
     ask=_add,
     answers="navlin.index.people.saved_searches:SavedSearch",
     view="navlin.render.saved:saved_one_view",
@@ -116,7 +116,7 @@ REMOVE = Question(
     summary="Remove a saved search.",
     about="Remove the saved search NAME.",
     examples=("navlin saved remove big", "navlin saved remove big --owner ann"),
-    parameters=Removed,
+    parameters=RemoveParameters,
     ask=_remove,
     answers="navlin.index.people.saved_searches:SavedSearch",
     view="navlin.render.saved:removed_view",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from navlin.model.refusal import Refusal
 from navlin.query.bounds import LIMIT, MAX_LIMIT, MAX_OFFSET
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import CSV, JSON_LINES, Asked, Lines, Question
+from navlin.questions.declare.question import CSV, JSON_LINES, Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Filter, Query, Saved
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ class Parameters:
     field: Annotated[tuple[str, ...], "With csv or jsonl: only this field. Repeatable.", Typed("FIELD")] = ()
 
 
-def _ask(asked: Asked) -> SearchAnswer | Lines:
+def _ask(request: QuestionRequest) -> SearchAnswer | Lines:
     from navlin.query.finding import find_for_people
 
-    given: Parameters = asked.parameters
+    given: Parameters = request.parameters
     if given.csv or given.jsonl:
-        return _whole(asked, given)
+        return _whole(request, given)
     return find_for_people(
-        asked.solr,
-        asked.query(),
+        request.solr,
+        request.query(),
         limit=given.limit,
         offset=given.offset,
         sort=given.sort,
@@ -52,12 +52,12 @@ def _ask(asked: Asked) -> SearchAnswer | Lines:
     )
 
 
-def _whole(asked: Asked, given: Parameters) -> Lines:
+def _whole(request: QuestionRequest, given: Parameters) -> Lines:
     from navlin.query.whole_result import json_lines, table_lines, whole_result
 
     if given.offset or given.sort or given.facet:
         raise Refusal("csv and jsonl have the whole result: without offset, sort and facet")
-    columns, found = whole_result(asked.solr, asked.query(), given.filter, given.field)
+    columns, found = whole_result(request.solr, request.query(), given.filter, given.field)
     count = 0
 
     def documents() -> Iterator[Mapping[str, Any]]:
@@ -65,7 +65,7 @@ def _whole(asked: Asked, given: Parameters) -> Lines:
         for document in found:
             count += 1
             if count % TOLD_EVERY == 0:
-                asked.progress(count, 0, "found")
+                request.progress(count, 0, "found")
             yield document
 
     lines = table_lines(columns, documents()) if given.csv else json_lines(documents())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.question import Question, QuestionRequest
 from navlin.questions.declare.shared import Entity
 
 if TYPE_CHECKING:
-    from navlin.query.show import Shown
+    from navlin.query.show import ShownEntity
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,14 @@ class Parameters:
     entity: Entity
 
 
-def _ask(asked: Asked) -> Shown:
+def _ask(request: QuestionRequest) -> ShownEntity:
     from navlin.query.show import show
     from navlin.query.statement_names import PART
 
-    shown = show(asked.solr, asked.entity_id())
-    if asked.text and shown.entity.type == PART and shown.entity.parent_id:
+    shown = show(request.solr, request.entity_id())
+    if request.text and shown.entity.type == PART and shown.entity.parent_id:
         # People look for statements, not for sub-operations.
-        return show(asked.solr, shown.entity.parent_id)
+        return show(request.solr, shown.entity.parent_id)
     return shown
 
 
@@ -35,7 +35,7 @@ QUESTION = Question(
     examples=("navlin show sales.orders", "navlin show /data/orders --json"),
     parameters=Parameters,
     ask=_ask,
-    answers="navlin.query.show:Shown",
+    answers="navlin.query.show:ShownEntity",
     view="navlin.render.entity:show_view",
     page="/details",
 )

@@ -18,7 +18,7 @@ QUESTION = Question(
     """,
     examples=("navlin status", "navlin status --json | jq '.sources[] | {name, state, lag_s}'"),
     parameters=Nothing,
-    ask=lambda asked: asked.status(),
+    ask=lambda request: request.status(),
     view="navlin.render.status:status_view",
     of_service=True,
     page="/sources",

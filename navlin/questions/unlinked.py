@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from navlin.questions.declare.question import Asked, ListPage, Question, asks
+from navlin.questions.declare.question import ListPage, Question, QuestionRequest, asks
 from navlin.questions.declare.shared import OfReason
 
 
-def _counts(asked: Asked) -> Mapping[str, Any]:
+def _counts(request: QuestionRequest) -> Mapping[str, Any]:
     from navlin.index.graph.unlinked import unlinked_counts
 
-    return {"counts": unlinked_counts(asked.solr, asked.now_ms)}
+    return {"counts": unlinked_counts(request.solr, request.now_ms)}
 
 
 QUESTION = Question(

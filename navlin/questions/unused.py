@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
-from navlin.questions.declare.question import JSON, Asked, Lines, Question, Views
+from navlin.questions.declare.question import JSON, Lines, Question, QuestionRequest, Views
 from navlin.questions.declare.shared import Csv
 
 if TYPE_CHECKING:
@@ -36,36 +36,36 @@ class Parameters:
     csv: Csv = False
 
 
-def _ask(asked: Asked) -> Lines | Views:
+def _ask(request: QuestionRequest) -> Lines | Views:
     from navlin.model.spreadsheet import csv_lines
-    from navlin.query.judged import COLUMNS, Of, Verdict
-    from navlin.query.judged import Question as Judging
-    from navlin.query.unused_places import judged_of
+    from navlin.query.unused_places import usages_of
     from navlin.query.unused_report import Totals, counted, json_pieces, largest_unused
+    from navlin.query.usage_status import COLUMNS, JudgedKind, UsageStatus
+    from navlin.query.usage_status import UsageQuestion as Judging
 
-    given: Parameters = asked.parameters
-    judging = Judging(given.days, asked.now_ms, given.without_engine, given.despite_gaps)
-    totals = Totals(Of(given.of))
+    given: Parameters = request.parameters
+    judging = Judging(given.days, request.now_ms, given.without_engine, given.despite_gaps)
+    totals = Totals(JudgedKind(given.of))
     unit = "directories" if given.of == "directories" else "tables"
-    known, judged = judged_of(
-        asked.solr, judging, totals.of, lambda done, every: asked.progress(done, every, unit)
+    known, usages = usages_of(
+        request.solr, judging, totals.of, lambda done, every: request.progress(done, every, unit)
     )
 
     def exit_code() -> int:
-        return 0 if totals.tables[Verdict.UNUSED.value] else 3
+        return 0 if totals.tables[UsageStatus.UNUSED.value] else 3
 
     def views() -> Iterator[RenderableType]:
         from navlin.render.unused import LISTED, unused_view
 
-        yield unused_view(known, largest_unused(counted(judged, totals), LISTED), totals)
+        yield unused_view(known, largest_unused(counted(usages, totals), LISTED), totals)
 
     if given.csv:
         return Lines(
-            csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals))), exit_code=exit_code
+            csv_lines(COLUMNS, (each.to_json() for each in counted(usages, totals))), exit_code=exit_code
         )
-    if asked.text:
+    if request.text:
         return Views(views(), exit_code)
-    return Lines(json_pieces(judging, known, judged, totals), JSON, exit_code)
+    return Lines(json_pieces(judging, known, usages, totals), JSON, exit_code)
 
 
 QUESTION = Question(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from navlin.query.bounds import LIMIT
-from navlin.questions.declare.question import Asked, Lines, ListPage, Question
+from navlin.questions.declare.question import Lines, ListPage, Question, QuestionRequest
 from navlin.questions.declare.shared import Csv, Entity, Limit, Offset
 
 if TYPE_CHECKING:
@@ -25,13 +25,18 @@ class Parameters:
     csv: Csv = False
 
 
-def _ask(asked: Asked) -> Usage | Lines:
+def _ask(request: QuestionRequest) -> Usage | Lines:
     from navlin.model.spreadsheet import csv_lines
     from navlin.query.usage import COLUMNS, usage
 
-    given: Parameters = asked.parameters
+    given: Parameters = request.parameters
     answer = usage(
-        asked.solr, asked.entity(), asked.now_ms, days=given.days, limit=given.limit, offset=given.offset
+        request.solr,
+        request.entity(),
+        request.now_ms,
+        days=given.days,
+        limit=given.limit,
+        offset=given.offset,
     )
     if not given.csv:
         return answer

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from navlin.edit.asked import Done
+from navlin.edit.edit_options import Done
 from navlin.index.journal.edits import Edit
 from navlin.model.plurals import counted
 from navlin.query.edits import History

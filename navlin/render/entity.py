@@ -9,9 +9,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from navlin.index.schema.fields import EPOCH_MS_FIELDS, solr_date
-from navlin.query.column_flows import Flow
-from navlin.query.reach import MARKS
-from navlin.query.show import Executions, RelationGroup, Shown
+from navlin.query.closure import MARKS
+from navlin.query.column_flows import ColumnNeighbour
+from navlin.query.show import Executions, RelationGroup, ShownEntity
 from navlin.render.field_words import field_words, relation_words
 from navlin.render.text import clean, name_text, plain_table
 
@@ -19,7 +19,7 @@ VALUE_CHARS: Final = 1_000
 """Maximum number of characters shown per value; ``--json`` has the whole value."""
 
 
-def show_view(shown: Shown) -> RenderableType:
+def show_view(shown: ShownEntity) -> RenderableType:
     """Return a view of one entity: fields by owner, relations, executions, unlinked relations."""
     entity, fields = shown.entity, shown.fields
     parts: list[RenderableType] = [
@@ -94,7 +94,7 @@ def _relation_group(group: RelationGroup) -> Tree:
     return tree
 
 
-def _flow(flow: Flow) -> Text:
+def _flow(flow: ColumnNeighbour) -> Text:
     text = Text("  ").append_text(name_text(flow.other))
     if flow.through:
         text.append("  through " + ", ".join(clean(hop.title) for hop in flow.through), style="dim")

@@ -11,11 +11,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from navlin.model.plurals import counted
-from navlin.query.evidence import Evidence, Kind
+from navlin.query.evidence import Evidence, UncertaintyKind
 from navlin.render.field_words import field_words, type_words
 from navlin.render.text import clean, date_text, in_page, name_text, plain_table
 
-DOUBTS_LISTED: Final = 20
+UNCERTAINTIES_LISTED: Final = 20
 _PAGE: Final = Path(__file__).with_name("evidence.html")
 
 
@@ -29,7 +29,7 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
     pages.filters["type_words"] = type_words
     pages.filters["plural"] = counted
     pages.filters["utc"] = date_text
-    pages.filters["doubt_words"] = _doubt_words
+    pages.filters["doubt_words"] = _kind_words
     flows = evidence.flows
     return pages.from_string(_PAGE.read_text("utf-8")).render(
         {
@@ -43,9 +43,9 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
     )
 
 
-def _doubt_words(kind: str) -> str:
-    """Return a kind of doubt in words: it is the relation that is unlinked, and the entity is a placeholder."""
-    return "placeholder" if kind == Kind.UNLINKED else str(kind)
+def _kind_words(kind: str) -> str:
+    """Return a kind of uncertainty in words: it is the relation that is unlinked, and the entity is a placeholder."""
+    return "placeholder" if kind == UncertaintyKind.UNLINKED else str(kind)
 
 
 def _known(evidence: Evidence) -> set[str]:
@@ -56,8 +56,8 @@ def _known(evidence: Evidence) -> set[str]:
 
 
 def evidence_view(evidence: Evidence) -> RenderableType:
-    """Return a summary: the statements that made the entity, with their last users; the doubts; and how up to date the
-    index is."""
+    """Return a summary: the statements that made the entity, with their last users; the uncertainties; and how up to
+    date the index is."""
     parts: list[RenderableType] = [
         name_text(evidence.entity).append(f"  {evidence.entity.type}"),
         Text(),
@@ -69,21 +69,25 @@ def evidence_view(evidence: Evidence) -> RenderableType:
         makes = ", ".join(clean(made.name) for made in each.makes)
         statements.add_row(makes, clean(each.title), last, clean(each.executions.principal))
     parts.append(statements)
-    counts = Counter(_doubt_words(doubt.kind) for doubt in evidence.doubts)
-    doubtful = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
-    parts.extend((Text(), Text(f"Not certain: {doubtful}", style="bold")))
-    doubts = plain_table("", "What", "Why")
-    for doubt in evidence.doubts[:DOUBTS_LISTED]:
-        doubts.add_row(_doubt_words(doubt.kind), clean(doubt.what), clean(doubt.why))
-    parts.append(doubts)
-    if len(evidence.doubts) > DOUBTS_LISTED:
-        parts.append(Text(f"and {len(evidence.doubts) - DOUBTS_LISTED} more (--json and --html have all)"))
+    counts = Counter(_kind_words(point.kind) for point in evidence.uncertainties)
+    uncertain = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
+    parts.extend((Text(), Text(f"Not certain: {uncertain}", style="bold")))
+    table = plain_table("", "What", "Why")
+    for point in evidence.uncertainties[:UNCERTAINTIES_LISTED]:
+        table.add_row(_kind_words(point.kind), clean(point.what), clean(point.why))
+    parts.append(table)
+    if len(evidence.uncertainties) > UNCERTAINTIES_LISTED:
+        parts.append(
+            Text(
+                f"and {len(evidence.uncertainties) - UNCERTAINTIES_LISTED} more (--json and --html have all)"
+            )
+        )
     parts.extend((Text(), Text("The index", style="bold")))
     sources = plain_table("Source", "Last reading", "Last complete one", "State")
-    for reading in evidence.readings:
-        shown = reading.to_json()
-        state = f"{reading.status}, held" if reading.held else reading.status
+    for freshness in evidence.freshness:
+        shown = freshness.to_json()
+        state = f"{freshness.status}, held" if freshness.blocked_run else freshness.status
         dates = (str(shown[key] or "not known") for key in ("lastReading", "lastCompleteReading"))
-        sources.add_row(clean(reading.source.name), *dates, state)
+        sources.add_row(clean(freshness.source.name), *dates, state)
     parts.append(sources)
     return Group(*parts)

@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from navlin.model.plurals import agreeing, counted
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.answer import CutNode, Direction, Edge, Lineage, Node
 from navlin.query.columns import CONTAINED
 from navlin.query.data_flows import between_data
 from navlin.render.text import clean, name_text
@@ -33,7 +33,7 @@ _ARROWS: Final = {
 def lineage_view(lineage: Lineage) -> RenderableType:
     """Return a view of the start, with an upstream and a downstream tree, and notes on missing parts."""
     lineage = between_data(lineage)
-    picture = _Picture(lineage)
+    picture = _LineageIndex(lineage)
     parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]
     parts.extend(picture.beside())
     for direction in (Direction.UPSTREAM, Direction.DOWNSTREAM):
@@ -46,7 +46,7 @@ def lineage_view(lineage: Lineage) -> RenderableType:
 
 
 @dataclass(slots=True)
-class _Picture:
+class _LineageIndex:
     lineage: Lineage
     nodes: dict[str, Node] = field(init=False)
     into: dict[str, list[Edge]] = field(init=False)
@@ -198,7 +198,7 @@ class _Picture:
 
 
 def footnotes(
-    truncated_at: Sequence[Cut], unlinked: int, shown_by: str = "--unlinked shows it"
+    truncated_at: Sequence[CutNode], unlinked: int, shown_by: str = "--unlinked shows it"
 ) -> Iterable[Text]:
     """Yield notes on the gaps in a lineage: the nodes at which the lineage was truncated, and the number of relations
     to entities that were never extracted."""
@@ -215,6 +215,6 @@ def footnotes(
         yield Text(f"{counted(unlinked, 'unlinked relation')} {lead} ({shown_by}).")
 
 
-def _cut_line(cut: Cut) -> Text:
+def _cut_line(cut: CutNode) -> Text:
     way = "" if cut.direction is Direction.BOTH else f", {cut.direction.value}"
     return Text(f"  at {clean(cut.name)}{way}: {cut.reason.words}")

@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from navlin.query.closure import MARKS
 from navlin.query.inherited import Origin
-from navlin.query.reach import MARKS
 from navlin.render.text import clean, name_text
 
 CUTS_LISTED: Final = 5

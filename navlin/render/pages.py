@@ -12,7 +12,7 @@ from rich.text import Text
 from navlin.index.journal.rejects import Rejected
 from navlin.index.journal.runs import RunRecord
 from navlin.model.plurals import counted
-from navlin.query.held import HeldLoss
+from navlin.query.blocked_deletions import BlockedDeletions
 from navlin.query.incomplete import IncompleteOperation
 from navlin.query.page import Page
 from navlin.query.purges import Purges
@@ -67,7 +67,7 @@ def runs_view(page: Page[RunRecord]) -> RenderableType:
     return _whole(page, table, "no runs")
 
 
-def held_view(loss: HeldLoss) -> RenderableType:
+def blocked_view(loss: BlockedDeletions) -> RenderableType:
     """Return a table of the blocked deletions, and the command that accepts these deletions."""
     if loss.run is None:
         return Text("no deletion of this source waits for a decision")

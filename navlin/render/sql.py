@@ -35,7 +35,7 @@ _CONDITIONS: Final = frozenset({"WHERE", "HAVING", "ON"})
 _QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
 
 
-class _Token(NamedTuple):
+class _SqlToken(NamedTuple):
     kind: str
     text: str
     spaced: bool
@@ -47,7 +47,7 @@ class _Token(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Frame:
+class _Parentheses:
     """Layout state between two parentheses. Lines are broken only in a query."""
 
     query: bool
@@ -83,22 +83,24 @@ def laid_out(text: str) -> str:
     if len(text) > MOST_CHARS or max(map(len, text.splitlines()), default=0) <= WIDTH_CHARS:
         return text
     tokens = list(_tokens(text))
-    page, frames = _Page(), [_Frame(query=True, indent=0)]
+    page, frames = _Page(), [_Parentheses(query=True, indent=0)]
     for at, token in enumerate(tokens):
         _put(page, frames, tokens, at, token)
     return "".join(page.pieces).rstrip()
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_SqlToken]:
     spaced = False
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or ""
         if kind != "space":
-            yield _Token(kind, found[0], spaced)
+            yield _SqlToken(kind, found[0], spaced)
         spaced = kind == "space"
 
 
-def _put(page: _Page, frames: list[_Frame], tokens: Sequence[_Token], at: int, token: _Token) -> None:
+def _put(
+    page: _Page, frames: list[_Parentheses], tokens: Sequence[_SqlToken], at: int, token: _SqlToken
+) -> None:
     frame = frames[-1]
     if token.kind == "sign":
         _put_sign(page, frames, tokens, at, token)
@@ -110,13 +112,15 @@ def _put(page: _Page, frames: list[_Frame], tokens: Sequence[_Token], at: int, t
         page.break_line(frame.indent)
 
 
-def _put_sign(page: _Page, frames: list[_Frame], tokens: Sequence[_Token], at: int, token: _Token) -> None:
+def _put_sign(
+    page: _Page, frames: list[_Parentheses], tokens: Sequence[_SqlToken], at: int, token: _SqlToken
+) -> None:
     frame = frames[-1]
     match token.text:
         case "(":
             page.put("(", spaced=token.spaced)
             query = _word(tokens, at + 1) in _QUERIES
-            frames.append(_Frame(query, page.indent + query))
+            frames.append(_Parentheses(query, page.indent + query))
             if query:
                 page.break_line(page.indent + 1)
         case ")" if len(frames) > 1:
@@ -129,13 +133,13 @@ def _put_sign(page: _Page, frames: list[_Frame], tokens: Sequence[_Token], at: i
                 page.break_line(frame.indent + (frame.clause != "WITH"))
         case ";":
             page.put(";", spaced=token.spaced)
-            frames[:] = [_Frame(query=True, indent=0)]
+            frames[:] = [_Parentheses(query=True, indent=0)]
             page.break_line(0)
         case sign:
             page.put(sign, spaced=token.spaced)
 
 
-def _break_before(page: _Page, frame: _Frame, tokens: Sequence[_Token], at: int) -> None:
+def _break_before(page: _Page, frame: _Parentheses, tokens: Sequence[_SqlToken], at: int) -> None:
     """End the line before a word that begins a clause or a condition, and record the clause."""
     word, last = tokens[at].word, tokens[at - 1] if at else None
     if last is not None and last.text == ".":
@@ -166,12 +170,12 @@ def _break_before(page: _Page, frame: _Frame, tokens: Sequence[_Token], at: int)
             _begin(page, frame, word)
 
 
-def _begin(page: _Page, frame: _Frame, clause: str) -> None:
+def _begin(page: _Page, frame: _Parentheses, clause: str) -> None:
     page.break_line(frame.indent)
     frame.clause, frame.between = clause, False
 
 
-def _begins(tokens: Sequence[_Token], at: int, word: str) -> bool:
+def _begins(tokens: Sequence[_SqlToken], at: int, word: str) -> bool:
     last, following = _word(tokens, at - 1), _word(tokens, at + 1)
     if word in _BEFORE_BY:
         return following == "BY"
@@ -189,5 +193,5 @@ def _begins(tokens: Sequence[_Token], at: int, word: str) -> bool:
     return word in _CLAUSES and (last, word) != ("INSERT", "VALUES") and last != "THEN"
 
 
-def _word(tokens: Sequence[_Token], at: int) -> str:
+def _word(tokens: Sequence[_SqlToken], at: int) -> str:
     return tokens[at].word if 0 <= at < len(tokens) else ""

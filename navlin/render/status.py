@@ -136,7 +136,7 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
             yield f"note: {last['note']}"
         if counts := ", ".join(count_lines(last["counts"])):
             yield f"last run: {counts}"
-    yield from held_back(index, now_ms)
+    yield from backing_off(index, now_ms)
     if index["position_count"]:
         yield f"position: {positions(index, now_ms)}"
     for reject in index["rejects"][:SHOWN_REJECTS]:
@@ -145,7 +145,7 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
         yield f"reject: {where}: {reject['reason']}{several}"
 
 
-def held_back(index: Json, now_ms: int) -> Iterator[str]:
+def backing_off(index: Json, now_ms: int) -> Iterator[str]:
     """Yield a line for each of the first files or other splits that failed, with the error and the time until the next
     try."""
     first = list(index["held_back"].items())[:SHOWN_REJECTS]

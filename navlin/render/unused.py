@@ -9,15 +9,15 @@ from rich.console import Group, RenderableType
 from rich.filesize import decimal
 from rich.text import Text
 
-from navlin.query.judged import Judged
+from navlin.query.read_coverage import ReadCoverage
 from navlin.query.unused_report import Totals
-from navlin.query.watched import Watched
+from navlin.query.usage_status import EntityUsage
 from navlin.render.text import clean, name_text, plain_table
 
 LISTED: Final = 30
 
 
-def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> RenderableType:
+def unused_view(known: ReadCoverage, largest: Sequence[EntityUsage], totals: Totals) -> RenderableType:
     """Return a view of the totals, the unused data by database and owner, and the reasons. ``largest`` are the unused
     entities with the most bytes; at most `LISTED` are shown."""
     sums, many = totals.to_json(), totals.of.value
@@ -36,14 +36,14 @@ def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> Re
         parts.extend((Text(), table))
     if largest:
         table = plain_table("The largest", "Size", "Last known read", "By", "Where")
-        for judged in largest[:LISTED]:
-            shown = judged.to_json()
+        for usages in largest[:LISTED]:
+            shown = usages.to_json()
             size = "not known" if shown["sizeBytes"] is None else decimal(shown["sizeBytes"])
             if shown["sizeAsOf"]:
                 size += f" on {shown['sizeAsOf'][:10]}"
             where = ", ".join(map(clean, shown["locations"]))
             read = str(shown["lastRead"] or "none")
-            table.add_row(name_text(judged.entity), size, read, clean(judged.last_reader), where)
+            table.add_row(name_text(usages.entity), size, read, clean(usages.last_reader), where)
         parts.extend((Text(), table, Text(), Text("On what evidence", style="bold")))
         parts.extend(Text("  " + clean(each), overflow="fold") for each in largest[0].reasons)
     if known.reasons and not totals.reasons:

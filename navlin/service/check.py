@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from navlin.export.answers import Unavailable
-from navlin.export.connection import Connection, NotAllowed
+from navlin.export.connection import NotAllowed, ServerConnection
 from navlin.index.admin import cores
 from navlin.index.admin.cores import CORES
 from navlin.index.graph.sources import KnownSource, known_sources
@@ -216,7 +216,7 @@ def _export(settings: ExportSettings) -> Finding:
     assert ask is not None
     try:
         address = replace(settings.address(), timeout_s=EXPORT_S)
-        with closing(Connection(address, again_after_s=())) as connection:
+        with closing(ServerConnection(address, again_after_s=())) as connection:
             return Finding(subject, True, f"{address.url}, {ask(connection, settings.options)}", needed=False)
     except (Unavailable, NotAllowed, OSError, ValueError) as error:
         return Finding(subject, False, str(error), needed=False)

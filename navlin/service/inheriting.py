@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from navlin.index.admin.name_filling import fill_names, names_filled
-from navlin.index.graph.entity import WORDS, StoredEntity
+from navlin.index.graph.entity import ANNOTATED, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.relation import WALKED
@@ -34,25 +34,25 @@ from navlin.index.journal.leases import Leased, lease
 from navlin.index.people.inheritance import (
     IDS_A_BATCH,
     NOTHING,
-    Reached,
-    StoredReach,
-    any_reach,
-    bearing_tags,
+    StoredClosure,
+    TagGroup,
+    any_closure,
+    apply_inherited,
+    dependencies_of,
     depending_on,
-    ground_of,
     inheriting,
     origins,
     reached_among,
-    save_reaches,
-    settle,
-    stored_reaches,
+    save_closures,
+    stored_closures,
+    tagged_entities,
 )
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.model.batches import in_batches
 from navlin.model.keys import EntityType
+from navlin.query.closure import Stops, closure_of
 from navlin.query.lineage import UnknownEntity
-from navlin.query.reach import Stops, reach
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -92,11 +92,11 @@ def keep_inherited(
     return 0, if another pass is running.
     """
     try:
-        with _ONE_PASS, lease(solr, LEASE) as held:
+        with _ONE_PASS, lease(solr, LEASE) as own_lease:
             changed = 0
             fill_names(solr, stop)
             while not stop():
-                held.check()
+                own_lease.check()
                 solr.commit(RUNS, soft=True)
                 whole, due = not is_computed(solr), read_due(solr)
                 if not whole and not due:
@@ -109,7 +109,7 @@ def keep_inherited(
                 changed += keeping.keep(due, everything=whole or any(each.everything for each in due))
                 if keeping.stopped:
                     break
-                held.check()
+                own_lease.check()
                 solr.commit(ELEMENTS, soft=False)
                 if whole:
                     note_computed(solr)
@@ -190,11 +190,11 @@ class _Keeping:
             done += len(batch)
             self._progress(done, len(concerned))
         # Entities that were rewritten, or have lost their own tags, may lack inherited tags.
-        changed += settle(self._solr, sorted(reached), {})
-        return changed + (settle(self._solr, inheriting(self._solr), {}) if everything else 0)
+        changed += apply_inherited(self._solr, sorted(reached), {})
+        return changed + (apply_inherited(self._solr, inheriting(self._solr), {}) if everything else 0)
 
     def _all(self) -> set[str]:
-        return {*(each.id for each in bearing_tags(self._solr)), *origins(self._solr)}
+        return {*(each.id for each in tagged_entities(self._solr)), *origins(self._solr)}
 
     def _concerned(self, due: Sequence[Due]) -> tuple[set[str], set[str]]:
         """Return two sets of ids: the entities whose tags must be propagated again, and the changed entities that
@@ -203,12 +203,12 @@ class _Keeping:
         ids = dict.fromkeys(identity for each in due for identity in each.ids)
         concerned, reached = set[str](), set[str]()
         if runs:
-            concerned.update(each.id for each in bearing_tags(self._solr, runs=runs))
+            concerned.update(each.id for each in tagged_entities(self._solr, runs=runs))
         noted = self._with_parts(ids)
         for batch in in_batches(noted, IDS_A_BATCH):
-            concerned.update(each.id for each in bearing_tags(self._solr, ids=batch))
+            concerned.update(each.id for each in tagged_entities(self._solr, ids=batch))
         # If no tag reaches any entity, there is nothing else to do.
-        if any_reach(self._solr):
+        if any_closure(self._solr):
             for batch in in_batches(chain(noted, self._stamped_by(runs)), IDS_A_BATCH):
                 concerned |= depending_on(self._solr, batch)
                 reached |= reached_among(self._solr, batch)
@@ -242,24 +242,24 @@ class _Keeping:
     def _follow(self, ids: Sequence[str], *, anew: bool) -> int:
         """Follow the tags of these entities, and update each entity that the tags newly reach or no longer reach; with
         ``anew``, each entity that they reached before or reach now. Return the number of changed entities."""
-        entities = self._graph.entities_of(ids, WORDS)
-        before = stored_reaches(self._solr, ids)
+        entities = self._graph.entities_of(ids, ANNOTATED)
+        before = stored_closures(self._solr, ids)
         with ThreadPoolExecutor(WALKS, "inheriting") as walks:
-            reaches = walks.map(
-                self._reach_of, map(entities.get, ids), (before.get(each, NOTHING) for each in ids)
+            closures = walks.map(
+                self._closure_of, map(entities.get, ids), (before.get(each, NOTHING) for each in ids)
             )
-            after = dict(zip(ids, reaches, strict=True))
+            after = dict(zip(ids, closures, strict=True))
         differing = set[str]()
         for each, reached in after.items():
             old = before.get(each, NOTHING)
             differing |= old.ids | reached.ids if anew else old.unlike(reached)
         # The reached entities are updated first, so that after an interruption the next pass finds the same
         # differences.
-        changed = settle(self._solr, sorted(differing), after)
-        save_reaches(self._solr, after)
+        changed = apply_inherited(self._solr, sorted(differing), after)
+        save_closures(self._solr, after)
         return changed
 
-    def _reach_of(self, entity: StoredEntity | None, before: StoredReach) -> StoredReach:
+    def _closure_of(self, entity: StoredEntity | None, before: StoredClosure) -> StoredClosure:
         tags = entity.tags if entity is not None and not entity.deleted else ()
         if entity is None or not tags:
             return NOTHING
@@ -267,19 +267,19 @@ class _Keeping:
         for tag in tags:
             by_stops.setdefault(self._stops.of(tag), set()).add(tag)
         try:
-            reached = [(tags, reach(self._solr, entity.id, stops)) for stops, tags in by_stops.items()]
+            reached = [(tags, closure_of(self._solr, entity.id, stops)) for stops, tags in by_stops.items()]
         except UnknownEntity:
             return NOTHING
         except SolrError:
             raise
         except Exception:
             # An entity whose lineage cannot be read must not block all others. For the tags that it still has, the old
-            # reach is kept until that lineage changes again.
+            # closure is kept until that lineage changes again.
             log.exception("tags of an entity not propagated", entity=entity.id)
-            borne = frozenset(tags)
+            present = frozenset(tags)
             kept = frozenset(
-                Reached(left, each.ids) for each in before.reached if (left := each.tags & borne)
+                TagGroup(left, each.ids) for each in before.groups if (left := each.tags & present)
             )
-            return StoredReach(kept, ground_of(self._solr, entity.id))
-        groups = frozenset(Reached(frozenset(tags), each.ids) for tags, each in reached)
-        return StoredReach(groups, frozenset[str]().union(*(each.ground for _, each in reached)))
+            return StoredClosure(kept, dependencies_of(self._solr, entity.id))
+        groups = frozenset(TagGroup(frozenset(tags), each.ids) for tags, each in reached)
+        return StoredClosure(groups, frozenset[str]().union(*(each.dependencies for _, each in reached)))

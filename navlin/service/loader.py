@@ -90,7 +90,7 @@ def load(configuration: Configuration, known: Sequence[KnownSource]) -> Configur
     keeps the identity that it has in the index.
 
     A source is identified in the index by its name, or else by an authority that it serves. So a renamed source remains
-    the same source, and a source that is configured late takes over the entities granted in its place.
+    the same source, and a source that is configured late takes over the placeholders in its place.
     """
     cluster = configuration.navlin.cluster
     here = [source for source in known if source.cluster == cluster]
@@ -133,7 +133,7 @@ def _identities(
     # First match all sources by name, so that two sources that swapped authorities keep their identities.
     for settings in sources:
         for source in known:
-            if (source.type, source.name, source.granted) == (_type(settings), settings.name, False):
+            if (source.type, source.name, source.placeholder) == (_type(settings), settings.name, False):
                 ids[settings.name] = source.id
     for settings in sources:
         if settings.name not in ids:
@@ -158,15 +158,15 @@ def _answering(
     taken: Iterable[str],
 ) -> KnownSource | None:
     """Return the source in the index that serves an authority of the configured source; None if there is none. A source
-    that owns the authority takes precedence over a granted source."""
+    that owns the authority takes precedence over a placeholder."""
     of_type = [source for source in known if source.type == _type(settings) and source.id not in set(taken)]
     authorities = list(settings.serves)
     if [other for other in sources if _type(other) == _type(settings) and _claimable(other)] == [settings]:
         authorities.append(DEFAULT_AUTHORITY)
-    for granted in (False, True):
+    for placeholder in (False, True):
         for authority in authorities:
             for source in of_type:
-                if source.granted is granted and authority in source.serves:
+                if source.placeholder is placeholder and authority in source.serves:
                     return source
     return None
 
@@ -176,7 +176,7 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
     configured_ids = {source.id for source in sources}
     adopted: dict[str, str] = {}
     # Owners come last, so that they take precedence.
-    for source in sorted(known, key=lambda source: not source.granted):
+    for source in sorted(known, key=lambda source: not source.placeholder):
         if source.id not in configured_ids:
             for authority in source.serves:
                 adopted[adoption_key(source.type, authority)] = source.id
@@ -187,7 +187,7 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
             # The only source of a type gets the claims without an authority, even after it was removed from the
             # configuration.
             of_type = [source for source in known if source.type == source_type]
-            former = [source for source in of_type if source.serves and not source.granted]
+            former = [source for source in of_type if source.serves and not source.placeholder]
             if len(former) == 1:
                 adopted[unnamed] = former[0].id
         elif adopted.get(unnamed, source_id(cluster, source_type.lower())) in configured_ids:

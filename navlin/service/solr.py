@@ -38,7 +38,7 @@ def embedded_solr(
         jars_directory(configuration),
         CONF / "solr",
         cores=cores.CORES,
-        settings=embedded.SolrSettings(solr.memory, solr.port, tuple(java_options)),
+        settings=embedded.EmbeddedSolrOptions(solr.memory, solr.port, tuple(java_options)),
         java_home=Path(java_home) if java_home else None,
     )
 
@@ -70,7 +70,7 @@ def _text(path: Path | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class RunningSolr:
     """The address of a running Solr. ``server`` is the embedded Solr if this process started it."""
 
     address: SolrAddress
@@ -82,18 +82,18 @@ def reachable_solr(
     configuration: Configuration,
     environment: Mapping[str, str],
     starting: Callable[[], object] = lambda: None,
-) -> Iterator[Reached]:
+) -> Iterator[RunningSolr]:
     """Provide a Solr that runs as long as the context lasts.
 
     An external Solr is used as configured. If another navlin process runs the embedded Solr, that Solr is used.
     Otherwise ``starting`` is called, and an embedded Solr is started, and stopped at the end of the context.
     """
     if not configuration.solr.embedded:
-        yield Reached(external_address(configuration, environment))
+        yield RunningSolr(external_address(configuration, environment))
         return
     state = configuration.navlin.state_directory
     if running := running_solr(state):
-        yield Reached(running)
+        yield RunningSolr(running)
         return
     starting()
     # This Solr runs for one command only. Without the optimizing compiler, it is ready sooner and does more in its
@@ -101,13 +101,13 @@ def reachable_solr(
     own = embedded_solr(configuration, environment, java_options=QUICK)
     try:
         try:
-            reached = Reached(own.start(), own)
+            reached = RunningSolr(own.start(), own)
         except NoSolr:
             # Another process may have started its Solr first; if so, use that Solr.
             other = running_solr(state)
             if other is None:
                 raise
-            reached = Reached(other)
+            reached = RunningSolr(other)
         yield reached
     finally:
         own.stop()

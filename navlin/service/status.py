@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from navlin.index.graph.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.graph.sources import KnownSource, known_sources
-from navlin.index.graph.unlinked import Unlinked, unlinked_counts
+from navlin.index.graph.unlinked import UnlinkedCount, unlinked_counts
 from navlin.index.journal.export_positions import load_export
 from navlin.index.journal.leases import held_lease
-from navlin.index.journal.overview import SourceOverview, held_run, source_overview
+from navlin.index.journal.overview import SourceOverview, blocked_run, source_overview
 from navlin.index.journal.purges import DailyPurge, UnfinishedPurge, daily_purge, unfinished_purge
 from navlin.index.journal.removals import newest_run
 from navlin.index.journal.runs import RunRecord, Status, last_run
@@ -91,7 +91,7 @@ class Overall:
     daemon: Heartbeat | None
     sources: tuple[SourceStatus, ...]
     left: tuple[KnownSource, ...]
-    unlinked: tuple[Unlinked, ...]
+    unlinked: tuple[UnlinkedCount, ...]
     unparsed: tuple[Unparsed, ...]
     incomplete: tuple[IncompleteOperations, ...]
     space: Space
@@ -187,7 +187,7 @@ def _left(known: Sequence[KnownSource], configured: set[str], cluster: str) -> t
     return tuple(
         source
         for source in known
-        if source.id not in configured and not source.granted and source.cluster == cluster
+        if source.id not in configured and not source.placeholder and source.cluster == cluster
     )
 
 
@@ -223,7 +223,7 @@ def _source(solr: Solr, loaded: Loaded, daemon: Heartbeat | None, now_ms: int) -
         looked_ms,
         (now_ms - looked_ms) / 1000 if looked_ms is not None else None,
         due_s,
-        held_run(solr, source_id),
+        blocked_run(solr, source_id),
         _holder(solr, source_id),
         source_overview(solr, source_id),
     )

@@ -22,7 +22,7 @@ from navlin.index.solr.connection import SolrAddress, SolrError, SolrSession
 from navlin.solr_server import home
 from navlin.solr_server.launcher import Launcher, NoSolr, StateInUse
 
-__all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr"]
+__all__ = ["EmbeddedSolr", "EmbeddedSolrOptions", "NoSolr", "StateInUse", "running_solr"]
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
@@ -33,7 +33,7 @@ STOP_S: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class SolrSettings:
+class EmbeddedSolrOptions:
     """Options of the embedded Solr. ``memory`` is the heap size, with the unit k, m or g. ``port`` 0 selects any free
     port."""
 
@@ -52,7 +52,7 @@ class EmbeddedSolr:
         jars: Path,
         conf: Path,
         *,
-        settings: SolrSettings = SolrSettings(),
+        settings: EmbeddedSolrOptions = EmbeddedSolrOptions(),
         cores: Sequence[str],
         cache: Path | None = None,
         java_home: Path | None = None,

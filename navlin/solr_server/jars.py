@@ -75,26 +75,26 @@ def fetch(
 def progress_on(stream: TextIO) -> Iterator[Callable[[str], None]]:
     """Provide a `report` that updates one line on a terminal, and otherwise writes a line from time to time."""
     on_terminal = stream.isatty()
-    held = ""
+    pending = ""
     written_s = -_SPARSE_S
 
     def report(line: str) -> None:
-        nonlocal held, written_s
+        nonlocal pending, written_s
         if on_terminal:
             stream.write(f"\r\x1b[K{line}")
-            held = "\n"
+            pending = "\n"
         elif time.monotonic() - written_s >= _SPARSE_S:
             stream.write(f"{line}\n")
-            held = ""
+            pending = ""
             written_s = time.monotonic()
         else:
-            held = f"{line}\n"
+            pending = f"{line}\n"
         stream.flush()
 
     try:
         yield report
     finally:
-        stream.write(held)
+        stream.write(pending)
         stream.flush()
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
-from navlin.sql.reading import Answer, Question, answer_of
+from navlin.sql.reading import ReadText, TextToRead, answer_of
 
 TEXT_CHARS: Final = 262_144
 """Maximum length of a text. The definition of a view rarely exceeds a hundredth of this."""
@@ -38,10 +38,10 @@ class SqlReader:
     memory_bytes: int = MEMORY_BYTES
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
-    def read(self, question: Question) -> Answer:
+    def read(self, question: TextToRead) -> ReadText:
         """Return the effects of a text. Never raises because of the text."""
         if len(question.text) > self.text_chars:
-            return Answer(problem=f"it is longer than {self.text_chars:,} characters")
+            return ReadText(problem=f"it is longer than {self.text_chars:,} characters")
         payload = {
             "text": question.text,
             "schema": {name: list(columns) for name, columns in question.schema.items()},
@@ -51,7 +51,7 @@ class SqlReader:
         try:
             line = self._ask(json.dumps(payload).encode() + b"\n")
         except _Silent as silent:
-            return Answer(problem=self._end(kill=silent.stalled))
+            return ReadText(problem=self._end(kill=silent.stalled))
         return answer_of(json.loads(line))
 
     def close(self) -> None:

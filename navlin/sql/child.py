@@ -12,7 +12,7 @@ import resource
 import sys
 from typing import Final
 
-from navlin.sql.reading import Answer, as_json, question_of
+from navlin.sql.reading import ReadText, as_json, question_of
 from navlin.sql.texts import answer
 
 FRAMES: Final = 9_000
@@ -40,8 +40,8 @@ def _answered(line: str) -> str:
     try:
         return json.dumps(answer(question_of(json.loads(line))), default=as_json)
     except MemoryError:
-        return json.dumps(Answer(problem=TOO_MUCH_MEMORY), default=as_json)
+        return json.dumps(ReadText(problem=TOO_MUCH_MEMORY), default=as_json)
     except RecursionError:
-        return json.dumps(Answer(problem="it is nested too deeply"), default=as_json)
+        return json.dumps(ReadText(problem="it is nested too deeply"), default=as_json)
     except Exception as error:  # a text that makes the parser fail must not block later ones
-        return json.dumps(Answer(problem=f"the parser fails: {type(error).__name__}"), default=as_json)
+        return json.dumps(ReadText(problem=f"the parser fails: {type(error).__name__}"), default=as_json)

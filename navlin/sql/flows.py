@@ -15,12 +15,12 @@ Sources = frozenset[SourceColumn]
 NONE: Sources = frozenset()
 
 
-class TooMuch(Exception):
+class ExpansionTooLarge(Exception):
     """The text expands to more columns or sources than the limits allow."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class ValueSources:
     """Sources of a value. ``data`` are the columns that the value is computed from, ``control`` the columns that only
     affect it. ``complete`` is False if some source is unknown. ``counts`` is True if the value counts rows, without
     using a column (``count(*)``)."""
@@ -31,16 +31,16 @@ class Flow:
     counts: bool = False
 
 
-NOTHING = Flow()
-UNKNOWN = Flow(complete=False)
+NOTHING = ValueSources()
+UNKNOWN = ValueSources(complete=False)
 
 
-def merged(flows: Iterable[Flow]) -> Flow:
+def merged(flows: Iterable[ValueSources]) -> ValueSources:
     """Return the flow of a value that is computed from values with these flows."""
     flows = [each for each in flows if each is not NOTHING]
     if len(flows) <= 1:
         return flows[0] if flows else NOTHING
-    return Flow(
+    return ValueSources(
         NONE.union(*(each.data for each in flows)),
         NONE.union(*(each.control for each in flows)),
         all(each.complete for each in flows),
@@ -48,9 +48,9 @@ def merged(flows: Iterable[Flow]) -> Flow:
     )
 
 
-def deciding(flow: Flow) -> Flow:
+def deciding(flow: ValueSources) -> ValueSources:
     """Return the same flow, reclassified as control flow."""
-    return Flow(NONE, flow.data | flow.control, flow.complete)
+    return ValueSources(NONE, flow.data | flow.control, flow.complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +58,26 @@ class Out:
     """An output column; ``name`` is "" if the query gives it none."""
 
     name: str
-    flow: Flow
+    flow: ValueSources
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class QueryResult:
     """Result of a query. ``outs`` are the output columns, ``rows`` the flow that selects the rows, ``tables`` the tables
     whose rows the query returns or counts, ``deciding_tables`` the tables that only select rows.
 
     ``open`` are tables with unknown columns; their columns are in the output under their own names. ``partial`` is True
-    if there are further columns, whose names are unknown; ``whatever`` is the flow from which all of them come, or None
-    if that is unknown as well.
+    if there are further columns, whose names are unknown; ``unresolved_star`` is the flow from which all of them come,
+    or None if that is unknown as well.
     """
 
     outs: tuple[Out, ...] = ()
-    rows: Flow = NOTHING
+    rows: ValueSources = NOTHING
     tables: frozenset[Name] = frozenset()
     deciding_tables: frozenset[Name] = frozenset()
     open: tuple[Name, ...] = ()
     partial: bool = False
-    whatever: Flow | None = None
+    unresolved_star: ValueSources | None = None
 
     @property
     def whole(self) -> bool:
@@ -85,18 +85,18 @@ class Result:
         return not self.open and not self.partial
 
 
-def named(result: Result, names: Sequence[str]) -> Result:
+def named(result: QueryResult, names: Sequence[str]) -> QueryResult:
     """Return a copy with new names for the first columns; later columns keep their names."""
     if not names:
         return result
     if not result.whole:
-        whatever = None if result.outs else result.whatever
-        return replace(result, outs=(), open=(), partial=True, whatever=whatever)
+        unresolved_star = None if result.outs else result.unresolved_star
+        return replace(result, outs=(), open=(), partial=True, unresolved_star=unresolved_star)
     outs = (Out(name, out.flow) for name, out in zip(names, result.outs, strict=False))
     return replace(result, outs=(*outs, *result.outs[len(names) :]))
 
 
-def united(one: Result, other: Result, *, by_name: bool) -> Result:
+def united(one: QueryResult, other: QueryResult, *, by_name: bool) -> QueryResult:
     """Return the union of two results. Columns are matched by position, or by name."""
     rows = merged((one.rows, other.rows))
     tables = one.tables | other.tables
@@ -112,4 +112,4 @@ def united(one: Result, other: Result, *, by_name: bool) -> Result:
     if not whole:
         # After a star over an unknown table no position is certain, but the first query's columns may be known.
         outs = [Out(out.name, merged((out.flow, UNKNOWN))) for out in one.outs] if one.whole else []
-    return Result(tuple(outs), rows, tables, looked_at, partial=not one.whole)
+    return QueryResult(tuple(outs), rows, tables, looked_at, partial=not one.whole)

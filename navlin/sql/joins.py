@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from navlin.sql.flows import UNKNOWN, Flow, deciding, merged
+from navlin.sql.flows import UNKNOWN, ValueSources, deciding, merged
 from navlin.sql.scopes import Rel, Scope
 from navlin.sql.sources import rel_of
 
 if TYPE_CHECKING:
-    from navlin.sql.queries import Queries
+    from navlin.sql.queries import QueryReader
 
 
-def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> None:
+def enter(queries: QueryReader, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> None:
     """Add a source, and everything joined to it, to a scope."""
     first = len(scope.rels)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
@@ -30,7 +30,7 @@ def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool
     join(queries, node, scope, first)
 
 
-def join(queries: Queries, node: exp.Expr, scope: Scope, first: int) -> None:
+def join(queries: QueryReader, node: exp.Expr, scope: Scope, first: int) -> None:
     """Add everything joined to the scope's sources from index ``first`` on. The order is that of the text, because
     conditions and the arguments of a LATERAL VIEW see only the sources to their left."""
     for key in node.args:
@@ -42,7 +42,7 @@ def join(queries: Queries, node: exp.Expr, scope: Scope, first: int) -> None:
                 enter(queries, each, scope)
 
 
-def _join(queries: Queries, node: exp.Join, scope: Scope, first: int) -> None:
+def _join(queries: QueryReader, node: exp.Join, scope: Scope, first: int) -> None:
     halves = node.kind in ("SEMI", "ANTI")
     before = len(scope.rels)
     enter(queries, node.this, scope, deciding_only=halves and node.side != "RIGHT")
@@ -71,7 +71,7 @@ def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Re
             for name in only:
                 if not other_whole and name not in names:
                     _maybe_merge(node.side, scope, side, name, is_left=side is left)
-    keys: dict[str, Flow] = {}
+    keys: dict[str, ValueSources] = {}
     for name in names:
         one, other = _take(scope, left, name), _take(scope, right, name)
         scope.rows.append(deciding(merged((one, other))))
@@ -94,7 +94,7 @@ def _maybe_merge(join_side: str, scope: Scope, rels: Sequence[Rel], name: str, *
         scope.shared[name] = UNKNOWN
 
 
-def _take(scope: Scope, rels: Sequence[Rel], name: str) -> Flow:
+def _take(scope: Scope, rels: Sequence[Rel], name: str) -> ValueSources:
     """Return the flow of a column from one side of a join, and mark the column as merged away there."""
     having = [rel for rel in rels if rel.column(name) is not None]
     found = [rel.by_name[name] for rel in having if name not in rel.merged_away]

@@ -9,16 +9,27 @@ from typing import Final
 
 from sqlglot import exp
 
-from navlin.sql.flows import NOTHING, UNKNOWN, Flow, Out, Result, TooMuch, deciding, merged, named, united
+from navlin.sql.flows import (
+    NOTHING,
+    UNKNOWN,
+    ExpansionTooLarge,
+    Out,
+    QueryResult,
+    ValueSources,
+    deciding,
+    merged,
+    named,
+    united,
+)
 from navlin.sql.joins import enter, join
-from navlin.sql.reading import Name, Question
+from navlin.sql.reading import Name, TextToRead
 from navlin.sql.scopes import Output, Rel, Scope
 from navlin.sql.sources import PARTIAL, excluded, rel_of, stacked
 from navlin.sql.values import Values
 
-SOURCES_HELD: Final = 3_000_000
+MOST_SOURCES: Final = 3_000_000
 """Maximum total number of source columns, over all values of a text."""
-COLUMNS_HELD: Final = 100_000
+MOST_COLUMNS: Final = 100_000
 ROUNDS: Final = 50
 """Maximum number of iterations over a recursive query."""
 _ROW_CLAUSES: Final = {
@@ -42,7 +53,7 @@ class _Common:
     node: exp.CTE
     around: _Commons | None
     recursive: bool
-    result: Result | None = None
+    result: QueryResult | None = None
 
 
 @dataclass(slots=True)
@@ -62,18 +73,20 @@ class _Commons:
         return None
 
 
-class Queries:
+class QueryReader:
     """Reader of the queries of one text."""
 
-    def __init__(self, question: Question, temporary: Mapping[tuple[str, ...], Result] | None = None) -> None:
+    def __init__(
+        self, question: TextToRead, temporary: Mapping[tuple[str, ...], QueryResult] | None = None
+    ) -> None:
         self.question = question
         self.temporary = temporary or {}
         """Lower-case parts of the name → result, for the temporary views that the text has created so far."""
         self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
         self._commons: _Commons | None = None
-        self.perhaps_tables: set[Name] = set()
+        self.maybe_nested_tables: set[Name] = set()
         self._names: dict[tuple[str, str], Name] = {}
-        self._sources_held = self._columns_held = 0
+        self._source_count = self._column_count = 0
 
     def spelled(self, name: Name) -> Name:
         """Return the name in the spelling that the text uses first."""
@@ -81,7 +94,7 @@ class Queries:
 
     # -- Queries -------------------------------------------------------------------------------------------------------
 
-    def query(self, node: exp.Expr, outer: Scope | None = None) -> Result:
+    def query(self, node: exp.Expr, outer: Scope | None = None) -> QueryResult:
         """Return the result of a query; a nested query sees the columns of ``outer``."""
         around = self._commons
         try:
@@ -111,7 +124,7 @@ class Queries:
             common = _Common(each, self._commons, bool(with_.args.get("recursive")))
             self._commons = _Commons(each.alias.lower(), common, self._commons)
 
-    def common(self, name: str) -> Result | None:
+    def common(self, name: str) -> QueryResult | None:
         """Return the result of the common table expression with this name; None if there is none."""
         common = self._commons.find(name) if self._commons is not None else None
         if common is None:
@@ -124,7 +137,7 @@ class Queries:
                 self._commons = around
         return common.result
 
-    def _read_common(self, common: _Common) -> Result:
+    def _read_common(self, common: _Common) -> QueryResult:
         body = common.node.this
         names = [column.name for column in common.node.args["alias"].args.get("columns") or ()]
         self._commons = common.around
@@ -141,7 +154,7 @@ class Queries:
             common.result = result
         return common.result
 
-    def _select(self, node: exp.Select, outer: Scope | None) -> Result:
+    def _select(self, node: exp.Select, outer: Scope | None) -> QueryResult:
         scope = Scope(outer)
         windows = {each.name.lower(): each for each in node.args.get("windows") or ()}
         values = Values(self, scope, windows)
@@ -154,17 +167,17 @@ class Queries:
             outs.extend(self._projected(projection, scope, values, opened))
         opened_names = tuple(name for rel in opened for name in rel.result.open)
         partial = any(rel.result.partial for rel in opened)
-        whatever = opened[0].result.whatever if len(opened) == 1 else None
+        unresolved_star = opened[0].result.unresolved_star if len(opened) == 1 else None
         self._clauses(node, outs, values)
-        return self._held(
-            Result(
+        return self._counted_columns(
+            QueryResult(
                 tuple(outs),
                 merged(scope.rows),
                 frozenset(scope.read),
                 frozenset(scope.looked_at),
                 opened_names,
                 partial,
-                whatever,
+                unresolved_star,
             )
         )
 
@@ -181,8 +194,8 @@ class Queries:
             if (clause := node.args.get(key)) is not None:
                 scope.rows.append(deciding(self._clause(clause, outs, values, output)))
 
-    def _clause(self, clause: exp.Expr, outs: list[Out], values: Values, output: Output) -> Flow:
-        flows: list[Flow] = []
+    def _clause(self, clause: exp.Expr, outs: list[Out], values: Values, output: Output) -> ValueSources:
+        flows: list[ValueSources] = []
         by_position = not isinstance(clause, exp.Where | exp.Having | exp.Qualify)
         if clause.args.get("all"):  # GROUP BY ALL: by everything not aggregated
             assert clause.parent is not None
@@ -199,7 +212,7 @@ class Queries:
                 flows.append(values.flow(node, deciding_only=True, output=output))
         return merged(flows)
 
-    def _set_operation(self, node: exp.SetOperation, outer: Scope | None) -> Result:
+    def _set_operation(self, node: exp.SetOperation, outer: Scope | None) -> QueryResult:
         branches: list[tuple[exp.SetOperation | None, exp.Expr]] = []
         at: exp.Expr = node
         while isinstance(at, exp.SetOperation) and (at is node or at.args.get("with_") is None):
@@ -210,7 +223,7 @@ class Queries:
             other = self.query(branch, outer)
             if isinstance(operation, exp.Union):
                 by_name = bool(operation.args.get("by_name"))
-                result = self._held(united(result, other, by_name=by_name))
+                result = self._counted_columns(united(result, other, by_name=by_name))
             else:
                 # INTERSECT and EXCEPT compare the other query's values, but do not pass them on.
                 flows = merged([other.rows, *(out.flow for out in other.outs)])
@@ -226,11 +239,11 @@ class Queries:
             deciding_tables=result.deciding_tables | scope.looked_at,
         )
 
-    def _values(self, node: exp.Values, outer: Scope | None) -> Result:
+    def _values(self, node: exp.Values, outer: Scope | None) -> QueryResult:
         scope = Scope(outer)
         rows = _rows_of(node)
         width = max((len(row.expressions) for row in rows if isinstance(row, exp.Tuple)), default=1)
-        columns: list[list[Flow]] = [[] for _ in range(width)]
+        columns: list[list[ValueSources]] = [[] for _ in range(width)]
         for row in rows:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
             for column, cell in zip(columns, cells, strict=False):
@@ -238,7 +251,7 @@ class Queries:
                     column.append(self.value(cell, scope))
         names = _names_in_values(rows)
         outs = tuple(Out(names.get(at, f"col{at}"), merged(flows)) for at, flows in enumerate(columns, 1))
-        return Result(outs, tables=frozenset(scope.read), deciding_tables=frozenset(scope.looked_at))
+        return QueryResult(outs, tables=frozenset(scope.read), deciding_tables=frozenset(scope.looked_at))
 
     def enter(self, node: exp.Expr, scope: Scope) -> None:
         """Add a source of a FROM, and everything joined to it, to a scope."""
@@ -283,7 +296,7 @@ class Queries:
             case exp.Inline() | exp.Stack() | exp.Posexplode() | exp.PosexplodeOuter():
                 # Only the engine knows the number of columns, because a map gives one more than an array.
                 flow = values.flow(projection, output=Output.BEHIND)
-                opened.append(Rel(Result(partial=True, whatever=flow), frozenset()))
+                opened.append(Rel(QueryResult(partial=True, unresolved_star=flow), frozenset()))
             case _:
                 flow = values.flow(projection, output=Output.BEHIND)
                 if isinstance(projection, exp.Alias):
@@ -328,21 +341,21 @@ class Queries:
 
     # -- Values --------------------------------------------------------------------------------------------------------
 
-    def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> Flow:
+    def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> ValueSources:
         return Values(self, scope, {}).flow(node, deciding_only=deciding_only)
 
-    def held(self, flow: Flow) -> Flow:
-        """Count the sources of a flow toward the maximum, and return the flow. Raises `TooMuch` above
-        `SOURCES_HELD`."""
-        self._sources_held += len(flow.data) + len(flow.control)
-        if self._sources_held > SOURCES_HELD:
-            raise TooMuch(f"its columns have more than {SOURCES_HELD:,} sources together")
+    def counted(self, flow: ValueSources) -> ValueSources:
+        """Count the sources of a flow toward the maximum, and return the flow. Raises `ExpansionTooLarge` above
+        `MOST_SOURCES`."""
+        self._source_count += len(flow.data) + len(flow.control)
+        if self._source_count > MOST_SOURCES:
+            raise ExpansionTooLarge(f"its columns have more than {MOST_SOURCES:,} sources together")
         return flow
 
-    def _held(self, result: Result) -> Result:
-        self._columns_held += len(result.outs)
-        if self._columns_held > COLUMNS_HELD:
-            raise TooMuch(f"its queries have more than {COLUMNS_HELD:,} columns together")
+    def _counted_columns(self, result: QueryResult) -> QueryResult:
+        self._column_count += len(result.outs)
+        if self._column_count > MOST_COLUMNS:
+            raise ExpansionTooLarge(f"its queries have more than {MOST_COLUMNS:,} columns together")
         return result
 
 

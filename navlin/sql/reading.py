@@ -51,8 +51,8 @@ class MadeColumn:
 
     ``data`` are the columns that the value is computed from. ``control`` are the columns that affect only this column
     without being part of its value (a window's partition and order, conditions inside a scalar subquery); columns that
-    affect all columns alike are in `Made.control`. No column is in both ``data`` and ``control``. ``complete`` is False
-    if some source is unknown.
+    affect all columns alike are in `ParsedStatement.control`. No column is in both ``data`` and ``control``.
+    ``complete`` is False if some source is unknown.
     """
 
     name: str
@@ -63,12 +63,12 @@ class MadeColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ParsedStatement:
     """Effect of one statement of a text.
 
     ``kind`` is the statement type as extractors name it (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns
     that decide which rows there are. ``whole`` is True if ``columns`` has all columns, in order. ``complete`` is False
-    if some columns, or some of their sources, are unknown. ``perhaps`` are names that are tables unless they mean data
+    if some columns, or some of their sources, are unknown. ``maybe_nested`` are names that are tables unless they mean data
     nested in a row, and the tables that may contain such data.
     """
 
@@ -79,11 +79,11 @@ class Made:
     control: tuple[SourceColumn, ...] = ()
     whole: bool = True
     complete: bool = True
-    perhaps: tuple[Name, ...] = ()
+    maybe_nested: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TextToRead:
     """A text, and the known tables in it.
 
     ``schema`` maps ``database.table`` in lower case to the column names in order. Tables without a database are in
@@ -98,11 +98,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReadText:
     """Effects of a text's statements. If the text is not understood, ``made`` is empty and ``problem`` gives the reason
     in a few words."""
 
-    made: tuple[Made, ...] = ()
+    made: tuple[ParsedStatement, ...] = ()
     problem: str = ""
 
 
@@ -111,18 +111,18 @@ def as_json(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def question_of(payload: Mapping[str, Any]) -> Question:
+def question_of(payload: Mapping[str, Any]) -> TextToRead:
     """Restore a question that was sent to the child."""
-    return Question(payload["text"], payload["schema"], payload["database"], tuple(payload["dialects"]))
+    return TextToRead(payload["text"], payload["schema"], payload["database"], tuple(payload["dialects"]))
 
 
-def answer_of(payload: Mapping[str, Any]) -> Answer:
+def answer_of(payload: Mapping[str, Any]) -> ReadText:
     """Restore an answer that the child sent."""
-    return Answer(tuple(map(_made, payload["made"])), payload["problem"])
+    return ReadText(tuple(map(_made, payload["made"])), payload["problem"])
 
 
-def _made(payload: Mapping[str, Any]) -> Made:
-    return Made(
+def _made(payload: Mapping[str, Any]) -> ParsedStatement:
+    return ParsedStatement(
         payload["kind"],
         Name(*payload["target"]) if payload["target"] else None,
         tuple(ReadTable(Name(*each["name"]), each["control"]) for each in payload["tables"]),
@@ -139,7 +139,7 @@ def _made(payload: Mapping[str, Any]) -> Made:
         _sources(payload["control"]),
         payload["whole"],
         payload["complete"],
-        tuple(Name(*each) for each in payload["perhaps"]),
+        tuple(Name(*each) for each in payload["maybe_nested"]),
     )
 
 

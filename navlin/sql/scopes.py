@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from navlin.sql.flows import NOTHING, UNKNOWN, Flow, Result
+from navlin.sql.flows import NOTHING, UNKNOWN, QueryResult, ValueSources
 from navlin.sql.reading import Name, SourceColumn
 
 
@@ -38,9 +38,9 @@ class Rel:
     column names to flows. ``merged_away`` are the names of columns that a join merged with another source's column.
     ``star`` is False if ``*`` omits the source (the side of a semi join that only decides)."""
 
-    result: Result
+    result: QueryResult
     qualifiers: frozenset[tuple[str, ...]]
-    by_name: dict[str, Flow] = field(default_factory=dict)
+    by_name: dict[str, ValueSources] = field(default_factory=dict)
     merged_away: set[str] = field(default_factory=set)
     star: bool = True
 
@@ -59,20 +59,20 @@ class Rel:
         differently."""
         return self.result.whole and all(out.name for out in self.result.outs)
 
-    def column(self, name: str) -> Flow | None:
+    def column(self, name: str) -> ValueSources | None:
         """Return the flow of the column with this name; None if the source is not known to have the column."""
         return self.by_name.get(name.lower())
 
-    def supposed(self, name: str) -> Flow:
+    def supposed(self, name: str) -> ValueSources:
         """Return the flow of a name that, in a valid query, can only mean a column of this source."""
-        if self.result.whatever is not None:
-            return self.result.whatever
+        if self.result.unresolved_star is not None:
+            return self.result.unresolved_star
         if self.result.whole:
             unnamed = [out.flow for out in self.result.outs if not out.name]
             return unnamed[0] if len(unnamed) == 1 else UNKNOWN
         if self.result.partial or len(self.result.open) != 1:
             return UNKNOWN
-        return Flow(frozenset((SourceColumn(self.result.open[0], name, False),)))
+        return ValueSources(frozenset((SourceColumn(self.result.open[0], name, False),)))
 
 
 @dataclass(slots=True)
@@ -89,14 +89,14 @@ class Scope:
     outer: Scope | None = None
     rels: list[Rel] = field(default_factory=list)
     beside: Scope | None = None
-    shared: dict[str, Flow] = field(default_factory=dict)
-    aliases: dict[str, Flow] = field(default_factory=dict)
-    outputs: dict[str, Flow] = field(default_factory=dict)
-    rows: list[Flow] = field(default_factory=list)
+    shared: dict[str, ValueSources] = field(default_factory=dict)
+    aliases: dict[str, ValueSources] = field(default_factory=dict)
+    outputs: dict[str, ValueSources] = field(default_factory=dict)
+    rows: list[ValueSources] = field(default_factory=list)
     read: set[Name] = field(default_factory=set)
     looked_at: set[Name] = field(default_factory=set)
 
-    def met(self, result: Result, *, deciding: bool = False) -> None:
+    def met(self, result: QueryResult, *, deciding: bool = False) -> None:
         """Record the tables of a result that the query uses."""
         (self.looked_at if deciding else self.read).update(result.tables)
         self.looked_at.update(result.deciding_tables)
@@ -132,7 +132,7 @@ class Scope:
 
     # -- Names ---------------------------------------------------------------------------------------------------------
 
-    def resolve(self, parts: Sequence[str], output: Output = Output.NEVER) -> Flow:
+    def resolve(self, parts: Sequence[str], output: Output = Output.NEVER) -> ValueSources:
         """Return the flow of ``a.b.c``, which means a column of a table with its database, a column of a table, or
         fields inside a column."""
         folded = parts[0].lower()
@@ -155,7 +155,7 @@ class Scope:
         """Whether any table in this scope or around it is known to have a column of this name."""
         return any(rel.column(name) is not None for scope in self.outward() for rel in scope.rels)
 
-    def _own(self, parts: Sequence[str]) -> Flow | None:
+    def _own(self, parts: Sequence[str]) -> ValueSources | None:
         """Return the meaning of a name in this scope's own FROM; None if it is not known there."""
         qualified = self._qualified(parts)
         named = self._named(parts[0])
@@ -166,7 +166,7 @@ class Scope:
         # Engines differ: the name means a field of this column, or a column of an outer table.
         return UNKNOWN if any(scope._qualified(parts) for scope in around) else named
 
-    def _around(self, parts: Sequence[str]) -> Flow:
+    def _around(self, parts: Sequence[str]) -> ValueSources:
         """Return the meaning of a name that this scope's FROM does not know. With a qualifier, it may mean a column of
         any outer query; without one, it cannot be resolved beyond a table with unknown columns."""
         whole = self.whole
@@ -180,7 +180,7 @@ class Scope:
         unknown = [rel for scope in self.outward() for rel in scope.rels if not rel.whole]
         return unknown[0].supposed(parts[0]) if len(unknown) == 1 else UNKNOWN
 
-    def _qualified(self, parts: Sequence[str]) -> tuple[Flow, bool] | None:
+    def _qualified(self, parts: Sequence[str]) -> tuple[ValueSources, bool] | None:
         """Return the flow of a column that is named with its table, and whether the table is known to have the column;
         None if no such table has or may have it."""
         for width in range(min(len(parts) - 1, 3), 0, -1):
@@ -191,7 +191,7 @@ class Scope:
                 return (found[0] if len(found) == 1 else UNKNOWN), bool(known)
         return None
 
-    def _named(self, name: str) -> Flow | None:
+    def _named(self, name: str) -> ValueSources | None:
         folded = name.lower()
         found = [
             rel.by_name[folded]
@@ -205,7 +205,7 @@ class Scope:
         return found[0] if len(found) == 1 else UNKNOWN
 
 
-def _same(one: Flow, other: Flow) -> bool:
+def _same(one: ValueSources, other: ValueSources) -> bool:
     """Whether two flows are complete and have the same sources, data and control taken together."""
     complete = one.complete and other.complete
     return complete and one.data | one.control == other.data | other.control

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 import sqlglot
 from sqlglot import exp
 
-from navlin.sql.flows import UNKNOWN, Flow, Out, Result, merged
+from navlin.sql.flows import UNKNOWN, Out, QueryResult, ValueSources, merged
 from navlin.sql.reading import METASTORES, Name, SourceColumn
 from navlin.sql.scopes import Rel, Scope
 
 if TYPE_CHECKING:
-    from navlin.sql.queries import Queries
+    from navlin.sql.queries import QueryReader
 
 FILE_FORMATS: Final = frozenset("parquet orc csv json xml text avro delta hudi binaryfile iceberg".split())
 """File formats. A query that reads files directly names the format in place of a database."""
@@ -28,14 +28,14 @@ OF_A_TABLE: Final = frozenset({"table_changes"})
 """Functions that read the table named by their argument (Delta)."""
 OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})
 """Functions that read the files at the path in their argument (Delta, Databricks)."""
-PARTIAL: Final = Result(partial=True)
+PARTIAL: Final = QueryResult(partial=True)
 
 
 class NotUnderstood(sqlglot.errors.SqlglotError):
     """The text parses, but its meaning is not supported."""
 
 
-def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
+def rel_of(queries: QueryReader, node: exp.Expr, scope: Scope) -> Rel:
     """Return the source that a FROM or JOIN names. ``scope`` has the sources to the left."""
     alias = node.args.get("alias")
     named = alias.name if alias is not None else ""
@@ -125,7 +125,7 @@ def _spelled(part: exp.Expr) -> list[str]:
     return [each.name for each in sqlglot.to_table(part.expressions[0].name, dialect="spark").parts]
 
 
-def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
+def _table(queries: QueryReader, node: exp.Table, scope: Scope, alias: str) -> Rel:
     parts = [part.name for part in node.parts]
     if len(parts) == 1 and (common := queries.common(parts[0])) is not None:
         return _rel(common, alias or parts[0])
@@ -141,20 +141,20 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     if columns is None:
         result = all_of(name)
     else:
-        outs = (Out(c, Flow(frozenset((SourceColumn(name, c, True),)))) for c in columns)
-        result = Result(tuple(outs), tables=frozenset((name,)))
+        outs = (Out(c, ValueSources(frozenset((SourceColumn(name, c, True),)))) for c in columns)
+        result = QueryResult(tuple(outs), tables=frozenset((name,)))
     if alias:
         return _rel(result, alias)
     qualified = {folded[-width:] for width in range(1, len(folded) + 1)} | {(name.folded[0], folded[-1])}
     return Rel(result, frozenset(qualified))
 
 
-def all_of(name: Name) -> Result:
+def all_of(name: Name) -> QueryResult:
     """Return the result of reading a table or files with unknown columns."""
-    return Result(tables=frozenset((name,)), open=(name,))
+    return QueryResult(tables=frozenset((name,)), open=(name,))
 
 
-def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | None:
+def _collection(queries: QueryReader, node: exp.Table, scope: Scope) -> QueryResult | None:
     """Return the nested data that ``FROM t, t.items`` reads from a column of a table to the left, or of an outer query
     (Impala); None if the name is a table even for Impala. Hive and Spark always treat the name as a table."""
     parts = [part.name for part in node.parts]
@@ -167,12 +167,12 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
             flow = rel.column(parts[1])
             if flow is None and not rel.whole:
                 if _has_condition(node):
-                    queries.perhaps_tables.add(name_of(node, queries.question.database))
+                    queries.maybe_nested_tables.add(name_of(node, queries.question.database))
                     continue
                 flow = rel.supposed(parts[1]) if around is scope else UNKNOWN
             if flow is not None:
-                queries.perhaps_tables.add(name_of(node, queries.question.database))
-                return Result(partial=True, whatever=UNKNOWN if is_table else flow)
+                queries.maybe_nested_tables.add(name_of(node, queries.question.database))
+                return QueryResult(partial=True, unresolved_star=UNKNOWN if is_table else flow)
     return None
 
 
@@ -186,32 +186,32 @@ def _has_condition(node: exp.Table) -> bool:
     return bool(join.args.get("using")) or (on is not None and on != exp.true())
 
 
-def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
+def _nested(queries: QueryReader, parts: Sequence[str]) -> QueryResult | None:
     """Return the nested data that ``FROM db.t.items`` or ``FROM t.items`` reads from a column of a table (Impala); None
     if no table is known to have this column. Hive and Spark treat the name as a table in another catalog or
     database."""
     if parts[0].lower() in METASTORES:
         parts = parts[1:]
     elif len(parts) == 2 and "." not in queries.question.database:
-        queries.perhaps_tables.add(Name(parts[0], parts[1]))
+        queries.maybe_nested_tables.add(Name(parts[0], parts[1]))
         parts = [queries.question.database, *parts]
     if len(parts) < 3:
         return None
     owner = queries.spelled(Name(parts[0], parts[1]))
-    queries.perhaps_tables.add(owner)
+    queries.maybe_nested_tables.add(owner)
     for column in queries.schema.get(owner.folded, ()):
         if column.lower() == parts[2].lower():
-            flow = Flow(frozenset((SourceColumn(owner, column, True),)))
-            return Result(tables=frozenset((owner,)), partial=True, whatever=flow)
+            flow = ValueSources(frozenset((SourceColumn(owner, column, True),)))
+            return QueryResult(tables=frozenset((owner,)), partial=True, unresolved_star=flow)
     return None
 
 
-def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
+def _joined(queries: QueryReader, first: exp.Expr, scope: Scope, alias: str) -> Rel:
     """Return several sources in brackets as one source: ``FROM (a JOIN b ON …)``."""
     inner = scope.apart()
     queries.enter(first, inner)
     outs, opened, partial = queries.starred(inner)
-    result = Result(
+    result = QueryResult(
         tuple(outs),
         merged(inner.rows),
         frozenset(inner.read),
@@ -224,7 +224,7 @@ def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
     return Rel(result, frozenset(qualifier for rel in inner.rels for qualifier in rel.qualifiers))
 
 
-def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
+def _function(queries: QueryReader, node: exp.Expr, scope: Scope) -> QueryResult:
     """Return the result of a function that produces rows. The column names may be unknown, but all columns come from
     the arguments and the tables read."""
     alias = node.args.get("alias")
@@ -233,7 +233,7 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
     flows = [queries.value(each, scope) for each in arguments if _table_argument(each) is None]
     read: set[Name] = set()
     looked_at: set[Name] = set()
-    rows: list[Flow] = []
+    rows: list[ValueSources] = []
     for table in tables:
         result = queries.query(table, scope.apart())
         read |= result.tables
@@ -242,7 +242,7 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
         flows += [*(out.flow for out in result.outs), *([] if result.whole else [UNKNOWN])]
     stack = node.this if isinstance(node, exp.Lateral) else node
     if isinstance(stack, exp.Stack) and (outs := stacked(stack, lambda each: queries.value(each, scope))):
-        return Result(outs)
+        return QueryResult(outs)
     if isinstance(node, exp.Anonymous):
         place = _place_argument(node, queries.question.database)
         read |= {place} if place is not None else set()
@@ -251,16 +251,16 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
             # Only the function's own code shows the sources of its rows.
             flows.append(UNKNOWN)
             rows += [UNKNOWN] if place is None else []
-    return Result(
+    return QueryResult(
         rows=merged(rows),
         tables=frozenset(read),
         deciding_tables=frozenset(looked_at),
         partial=True,
-        whatever=merged(flows),
+        unresolved_star=merged(flows),
     )
 
 
-def stacked(node: exp.Stack, flow: Callable[[exp.Expr], Flow]) -> tuple[Out, ...]:
+def stacked(node: exp.Stack, flow: Callable[[exp.Expr], ValueSources]) -> tuple[Out, ...]:
     """Return the columns of ``stack(2, a, b, c, d)``, whose values are listed row by row: the first comes from a and c,
     the second from b and d. Empty if the number of rows is computed."""
     rows = node.this
@@ -316,7 +316,7 @@ def _place_argument(node: exp.Anonymous, database: str) -> Name | None:
     )
 
 
-def _rel(result: Result, alias: str) -> Rel:
+def _rel(result: QueryResult, alias: str) -> Rel:
     return Rel(result, frozenset(((alias.lower(),),)) if alias else frozenset())
 
 
@@ -327,14 +327,14 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
         outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
         return Rel(replace(result, outs=outs), rel.qualifiers)
     # Only the number of columns is known. If no other column is known, all columns of a function have the same source.
-    flow = UNKNOWN if result.whatever is None or result.outs else result.whatever
+    flow = UNKNOWN if result.unresolved_star is None or result.outs else result.unresolved_star
     return Rel(
         replace(
             result,
             outs=tuple(Out(name, flow) for name in names),
             open=(),
             partial=False,
-            whatever=None,
+            unresolved_star=None,
         ),
         rel.qualifiers,
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from navlin.sql.altered import exchanged_tables, rebuilt_view
-from navlin.sql.flows import NONE, NOTHING, Flow, Out, Result, merged, named
-from navlin.sql.queries import Queries
-from navlin.sql.reading import Made, MadeColumn, Name, Question, ReadTable, SourceColumn
+from navlin.sql.flows import NONE, NOTHING, Out, QueryResult, ValueSources, merged, named
+from navlin.sql.queries import QueryReader
+from navlin.sql.reading import MadeColumn, Name, ParsedStatement, ReadTable, SourceColumn, TextToRead
 from navlin.sql.scopes import Rel, Scope
 from navlin.sql.sources import PARTIAL, NotUnderstood, all_of, name_of, named_table, rel_of
 
@@ -18,14 +18,17 @@ class Statement:
     """One statement of a text, or of a block or a procedure in it."""
 
     def __init__(
-        self, question: Question, node: exp.Expr, temporary: Mapping[tuple[str, ...], Result] | None = None
+        self,
+        question: TextToRead,
+        node: exp.Expr,
+        temporary: Mapping[tuple[str, ...], QueryResult] | None = None,
     ) -> None:
         self.question, self.node = question, node
-        self.queries = Queries(question, temporary)
-        self.view: tuple[tuple[str, ...], Result] | None = None
+        self.queries = QueryReader(question, temporary)
+        self.view: tuple[tuple[str, ...], QueryResult] | None = None
         """The temporary view that the statement creates, in no database: (lower-case parts of its name, result)."""
 
-    def made(self) -> Iterator[Made]:
+    def made(self) -> Iterator[ParsedStatement]:
         """Yield the statement's effects. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
         node = self.node
         if not isinstance(node, exp.Query):  # a query handles its own WITH
@@ -52,7 +55,7 @@ class Statement:
             case exp.Update():
                 yield self._update(node)
             case exp.Delete():
-                yield Made("DELETE")
+                yield ParsedStatement("DELETE")
             case exp.Query():
                 result = self.queries.query(node)
                 if (into := _into(node)) is not None:
@@ -61,7 +64,7 @@ class Statement:
                     yield self._written("SELECT", None, result, ())
             case exp.LoadData():
                 path = ReadTable(Name("", node.args["inpath"].name, is_path=True), control=False)
-                yield Made("LOAD", self._name(node.this), (path,), whole=False, complete=False)
+                yield ParsedStatement("LOAD", self._name(node.this), (path,), whole=False, complete=False)
             case exp.Copy():
                 yield self._copy(node)
             case exp.Command() if str(node.this).upper() in _WRITING:
@@ -74,11 +77,11 @@ class Statement:
                 query = exp.select("*").from_(named_table(node.alias))
                 yield self._written("SELECT", None, self.queries.query(query), ())
             case _:
-                yield Made("")
+                yield ParsedStatement("")
 
     # -- Writing -------------------------------------------------------------------------------------------------------
 
-    def _insert(self, node: exp.Insert) -> Made:
+    def _insert(self, node: exp.Insert) -> ParsedStatement:
         table = node.this.this if isinstance(node.this, exp.Schema) else node.this
         listed = [each.name for each in node.this.expressions] if isinstance(node.this, exp.Schema) else []
         kind = "INSERT_OVERWRITE" if node.args.get("overwrite") else "INSERT"
@@ -86,7 +89,7 @@ class Statement:
         target = Name("", table.this.name, is_path=True) if directory else self._name(table)
         query = node.expression or node.args.get("source")
         if not isinstance(query, exp.Expr):
-            return Made(kind, target)  # without a query, or ``INSERT INTO t ()``
+            return ParsedStatement(kind, target)  # without a query, or ``INSERT INTO t ()``
         result = self.queries.query(query)
         if target.is_path:
             return self._written(kind, target, result, ())
@@ -96,7 +99,7 @@ class Statement:
         names = _in_order(columns, table.args.get("partition"), listed=bool(listed))
         return self._written(kind, target, result, names, positions=True)
 
-    def _create(self, node: exp.Create, kind: str) -> Made:
+    def _create(self, node: exp.Create, kind: str) -> ParsedStatement:
         table = node.this.this if isinstance(node.this, exp.Schema) else node.this
         target = self._name(table)
         word = "CREATEVIEW" if kind == "VIEW" else "CREATETABLE"
@@ -110,9 +113,9 @@ class Statement:
             if temporary:
                 self.view = _view_name(node, target), _of_files(path.name, names) if path else PARTIAL
             read = (path,) if path else ()
-            return Made(word, None if temporary else target, read, whole=False, complete=False)
+            return ParsedStatement(word, None if temporary else target, read, whole=False, complete=False)
         if node.expression is None:
-            return Made(word, target)
+            return ParsedStatement(word, target)
         result = self.queries.query(node.expression)
         if temporary:
             self.view = _view_name(node, target), named(result, names)
@@ -122,14 +125,14 @@ class Statement:
         fit = names if len(names) == len(result.outs) else ()
         return self._written(word, target, result, fit, positions=bool(fit))
 
-    def _altered_view(self, table: exp.Table, result: Result) -> Made:
+    def _altered_view(self, table: exp.Table, result: QueryResult) -> ParsedStatement:
         key = tuple(part.name.lower() for part in table.parts)
         if key in self.queries.temporary:
             self.view = key, result
             return self._written("ALTERVIEW_AS", None, result, ())
         return self._written("ALTERVIEW_AS", self._name(table), result, ())
 
-    def _copy(self, node: exp.Copy) -> Made:
+    def _copy(self, node: exp.Copy) -> ParsedStatement:
         """Return the effect of ``COPY INTO t FROM '/x'`` or ``COPY INTO '/x' FROM t``."""
         sides = [node.this, *node.args["files"]]
         if len(sides) != 2 or not all(
@@ -138,22 +141,26 @@ class Statement:
             raise NotUnderstood("its COPY is not understood")
         ours, other = map(self._place, sides)
         target, source = (ours, other) if node.args["kind"] else (other, ours)
-        return Made("COPY", target, (ReadTable(source, control=False),), whole=False, complete=False)
+        return ParsedStatement(
+            "COPY", target, (ReadTable(source, control=False),), whole=False, complete=False
+        )
 
     def _place(self, node: exp.Expr) -> Name:
         place = node.this if isinstance(node, exp.Table) and isinstance(node.this, exp.Literal) else node
         return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
 
-    def _alter(self, text: str) -> Made:
+    def _alter(self, text: str) -> ParsedStatement:
         if (tables := exchanged_tables(text)) is not None:
             target, source = tables
             result = self.queries.query(exp.select("*").from_(source))
             return self._written("ALTERTABLE_EXCHANGEPARTITION", self._name(target), result, ())
         if (view := rebuilt_view(text)) is not None:
-            return Made("ALTER_MATERIALIZED_VIEW_REBUILD", self._name(view), whole=False, complete=False)
-        return Made("")
+            return ParsedStatement(
+                "ALTER_MATERIALIZED_VIEW_REBUILD", self._name(view), whole=False, complete=False
+            )
+        return ParsedStatement("")
 
-    def _merge(self, node: exp.Merge) -> Made:
+    def _merge(self, node: exp.Merge) -> ParsedStatement:
         scope = Scope()
         self.queries.enter(node.args["using"], scope)
         source = scope.rels[0]
@@ -162,7 +169,7 @@ class Statement:
         scope.rels.append(own)
         if node.args.get("on") is not None:
             scope.rows.append(self.queries.value(node.args["on"], scope, deciding_only=True))
-        flows: dict[str, list[Flow]] = {}
+        flows: dict[str, list[ValueSources]] = {}
         unnamed: list[Out] = []
         names = self.queries.schema.get(target.folded, ())
         complete = True
@@ -186,7 +193,7 @@ class Statement:
         outs = (*(Out(name, merged(each)) for name, each in flows.items()), *unnamed)
         return self._changed("MERGE", target, outs, scope, complete=complete)
 
-    def _update(self, node: exp.Update) -> Made:
+    def _update(self, node: exp.Update) -> ParsedStatement:
         scope = Scope()
         changed = _in_its_from(node, self.question.database)
         target = self._name(node.this if changed is None else changed)
@@ -202,7 +209,7 @@ class Statement:
             scope.read = {name for name in scope.read if name.folded != target.folded}
         if (where := node.args.get("where")) is not None:
             scope.rows.append(self.queries.value(where.this, scope, deciding_only=True))
-        flows: dict[str, list[Flow]] = {}
+        flows: dict[str, list[ValueSources]] = {}
         for assigned, value in _assigned(node):
             column, before = _set_in(assigned, own, scope)
             flows.setdefault(column, []).extend((self.queries.value(value, scope), before))
@@ -211,16 +218,22 @@ class Statement:
 
     def _changed(
         self, kind: str, target: Name, outs: tuple[Out, ...], scope: Scope, *, complete: bool
-    ) -> Made:
+    ) -> ParsedStatement:
         """Return the effect of changing rows in place. The table is its own source only if values come from it."""
         own = any(source.table.folded == target.folded for out in outs for source in out.flow.data)
         read = frozenset(scope.read | {target}) if own else frozenset(scope.read)
-        result = Result(outs, merged(scope.rows), read, frozenset(scope.looked_at), partial=not complete)
+        result = QueryResult(outs, merged(scope.rows), read, frozenset(scope.looked_at), partial=not complete)
         return self._written(kind, target, result, ())
 
     def _written(
-        self, kind: str, target: Name | None, result: Result, names: Sequence[str], *, positions: bool = False
-    ) -> Made:
+        self,
+        kind: str,
+        target: Name | None,
+        result: QueryResult,
+        names: Sequence[str],
+        *,
+        positions: bool = False,
+    ) -> ParsedStatement:
         """Return the effect of a statement. With ``positions``, result columns are matched by position to ``names``,
         the target's columns; otherwise they keep their own names."""
         if positions:
@@ -236,8 +249,8 @@ class Statement:
         )
         control = _sorted(result.rows.control)
         tables = tuple(_tables(result, complete=complete))
-        perhaps = tuple(sorted(self.queries.perhaps_tables))
-        return Made(kind, target, tables, columns, control, result.whole, complete, perhaps)
+        maybe_nested = tuple(sorted(self.queries.maybe_nested_tables))
+        return ParsedStatement(kind, target, tables, columns, control, result.whole, complete, maybe_nested)
 
     def _name(self, node: exp.Expr) -> Name:
         table = node.this if isinstance(node, exp.Schema) else node
@@ -253,10 +266,10 @@ def _view_name(node: exp.Create, view: Name) -> tuple[str, ...]:
     return ("global_temp", name) if node.find(exp.GlobalProperty) else (name,)
 
 
-def _of_files(path: Name, names: Sequence[str]) -> Result:
+def _of_files(path: Name, names: Sequence[str]) -> QueryResult:
     """Return the result of a view over files. Its columns are unknown if ``names`` is empty."""
-    outs = (Out(name, Flow(frozenset((SourceColumn(path, name, True),)))) for name in names)
-    return Result(tuple(outs), tables=frozenset((path,))) if names else all_of(path)
+    outs = (Out(name, ValueSources(frozenset((SourceColumn(path, name, True),)))) for name in names)
+    return QueryResult(tuple(outs), tables=frozenset((path,))) if names else all_of(path)
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
@@ -301,7 +314,7 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
     return tuple(sorted(sources))
 
 
-def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
+def _tables(result: QueryResult, *, complete: bool) -> Iterator[ReadTable]:
     """Yield each table once. A table is control if its columns are used only to decide about rows. This does not hold
     if the result is incomplete, counts rows or has no source columns."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
@@ -334,7 +347,7 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
     return names
 
 
-def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, Flow]:
+def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, ValueSources]:
     """Return the column that an assignment sets, and the flow of its old value if only a field of the column is set."""
     for width in range(min(len(parts) - 1, 3), 0, -1):
         rels = scope.qualified_rels(parts[:width])

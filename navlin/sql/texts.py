@@ -12,9 +12,9 @@ import sqlglot
 from sqlglot import exp
 
 from navlin.sql.current_database import chosen_database
-from navlin.sql.flows import Result, TooMuch
+from navlin.sql.flows import ExpansionTooLarge, QueryResult
 from navlin.sql.parsing import parse
-from navlin.sql.reading import Answer, Made, Question
+from navlin.sql.reading import ParsedStatement, ReadText, TextToRead
 from navlin.sql.rewriting import bare_create, rewritten
 from navlin.sql.sources import NotUnderstood, name_of, spell_out
 from navlin.sql.statements import Statement
@@ -24,24 +24,24 @@ _BEHIND_ALL: Final = "databricks"
 """Dialect to try last, because it knows new syntax of Spark (``column:path``)."""
 
 
-def answer(question: Question) -> Answer:
+def answer(question: TextToRead) -> ReadText:
     """Read a text. A problem with the text is part of the answer; running out of time or memory is not caught here."""
     problem = ""
     for text, dialect in _attempts(question):
         try:
-            return Answer(tuple(_read(question, parse(text, dialect), dialect)))
+            return ReadText(tuple(_read(question, parse(text, dialect), dialect)))
         except sqlglot.errors.SqlglotError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise error.__cause__ from None
             problem = problem or _in_words(error)
         except RecursionError:
-            return Answer(problem="it is nested too deeply")
-        except TooMuch as error:
-            return Answer(problem=str(error))
-    return Answer(problem=problem)
+            return ReadText(problem="it is nested too deeply")
+        except ExpansionTooLarge as error:
+            return ReadText(problem=str(error))
+    return ReadText(problem=problem)
 
 
-def _attempts(question: Question) -> Iterator[tuple[str, str]]:
+def _attempts(question: TextToRead) -> Iterator[tuple[str, str]]:
     """Yield (text, dialect) for each attempt: the text rewritten for the parser, then the text reduced by
     `bare_create`, in each dialect."""
     text = rewritten(question.text)
@@ -59,8 +59,8 @@ def _in_words(error: sqlglot.errors.SqlglotError) -> str:
     return " ".join(str(error).split())[:_PROBLEM_CHARS]
 
 
-def _read(question: Question, statements: Iterable[exp.Expr], dialect: str) -> Iterator[Made]:
-    temporary: dict[tuple[str, ...], Result] = {}
+def _read(question: TextToRead, statements: Iterable[exp.Expr], dialect: str) -> Iterator[ParsedStatement]:
+    temporary: dict[tuple[str, ...], QueryResult] = {}
     for statement in chain.from_iterable(_opened(each, dialect) for each in statements):
         spell_out(statement)
         read = Statement(question, statement, temporary)
@@ -107,7 +107,9 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
         yield statement
 
 
-def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, ...], Result]) -> Question:
+def _forgotten(
+    question: TextToRead, table: exp.Table, temporary: dict[tuple[str, ...], QueryResult]
+) -> TextToRead:
     """Return the question without a dropped table. If a temporary view has the name, only the view is dropped, because
     it takes precedence over a table."""
     if temporary.pop(tuple(part.name.lower() for part in table.parts), None) is not None:
@@ -118,7 +120,7 @@ def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, 
     )
 
 
-def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
+def _learned(question: TextToRead, statement: exp.Expr, made: ParsedStatement) -> TextToRead:
     """Return the question with the columns of a table that this statement makes, for later statements of the text. An
     ALTER that adds columns is not followed."""
     if not isinstance(statement, exp.Create) or made.target is None:

@@ -8,28 +8,30 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from navlin.sql.flows import NOTHING, UNKNOWN, Flow, deciding, merged
+from navlin.sql.flows import NOTHING, UNKNOWN, ValueSources, deciding, merged
 from navlin.sql.scopes import Output, Scope
 
 if TYPE_CHECKING:
-    from navlin.sql.queries import Queries
+    from navlin.sql.queries import QueryReader
 
 
 @dataclass(slots=True)
 class Values:
     """Reader of the expressions in one scope. ``windows`` are the query's named windows."""
 
-    queries: Queries
+    queries: QueryReader
     scope: Scope
     windows: dict[str, exp.Expr]
-    decided: dict[str, Flow] = field(default_factory=dict)
+    decided: dict[str, ValueSources] = field(default_factory=dict)
     """Name → control flow, for the named windows read so far."""
 
-    def flow(self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER) -> Flow:
+    def flow(
+        self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER
+    ) -> ValueSources:
         """Return the flow of an expression. ``output`` is the precedence of the query's own output columns for the
         names in the expression."""
-        made: list[Flow] = []
-        decide: list[Flow] = []
+        made: list[ValueSources] = []
+        decide: list[ValueSources] = []
         todo: list[tuple[exp.Expr, bool]] = [(node, deciding_only)]
         alone = node.this if isinstance(node, exp.Ordered) else node
         if output is Output.FIRST and not isinstance(alone, exp.Column):
@@ -90,12 +92,14 @@ class Values:
         flow = merged(made)
         if decide:
             by = deciding(merged(decide))
-            flow = Flow(flow.data, flow.control | by.control, flow.complete and by.complete, flow.counts)
+            flow = ValueSources(
+                flow.data, flow.control | by.control, flow.complete and by.complete, flow.counts
+            )
         if deciding_only:
             flow = deciding(flow)
-        return self.queries.held(flow)
+        return self.queries.counted(flow)
 
-    def _of_named_window(self, name: str) -> Flow:
+    def _of_named_window(self, name: str) -> ValueSources:
         """Return the control flow of a window that the query names, and of the windows it builds on: ``w2 AS (w ORDER
         BY b)``. Each window is read once."""
         chain: list[str] = []
@@ -109,10 +113,10 @@ class Values:
             flow = self.decided[each] = merged((flow, *own))
         return flow
 
-    def _all_columns(self, star: exp.Expr) -> Flow:
+    def _all_columns(self, star: exp.Expr) -> ValueSources:
         qualifier = [part.name for part in star.parts[:-1]] if isinstance(star, exp.Column) else []
         if isinstance(star.parent, exp.Count) and not qualifier:
-            return Flow(counts=True)
+            return ValueSources(counts=True)
         rels = self.scope.qualified_rels(qualifier) if qualifier else self.scope.rels
         if not rels and qualifier:
             return self.scope.resolve(qualifier)  # the fields of a struct

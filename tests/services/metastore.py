@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Final, Self
 
 from extractors.hms import idl
-from extractors.hms.client import Address, Connection, MetastoreRefused, connected
+from extractors.hms.client import MetastoreAddress, MetastoreConnection, MetastoreRefused, connected
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.thrift import Call, Struct, at, refusal, struct
 from navlin.demo import metastore
@@ -127,12 +127,12 @@ class Metastore(metastore.Metastore):
         return properties
 
     @property
-    def address(self) -> Address:
+    def address(self) -> MetastoreAddress:
         """Address for a client that waits a minute for an answer, however busy the machine is."""
-        return Address((self.uri,), connect_timeout_s=60, call_timeout_s=60)
+        return MetastoreAddress((self.uri,), connect_timeout_s=60, call_timeout_s=60)
 
-    def client(self) -> Connection:
-        return Connection(self.address)
+    def client(self) -> MetastoreConnection:
+        return MetastoreConnection(self.address)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
+from navlin.solr_server.embedded import EmbeddedSolr, EmbeddedSolrOptions
 from navlin.solr_server.home import PASSWORD_FILE
 
 ZOO_CFG = "tickTime=2000\ninitLimit=10\nsyncLimit=5\n"
@@ -41,6 +41,6 @@ def another_node(first: EmbeddedSolr, state: Path, jars: Path) -> Iterator[Embed
 
 
 def _node(state: Path, jars: Path, mode: str) -> EmbeddedSolr:
-    settings = SolrSettings(java_options=(mode, "-Dzookeeper.admin.enableServer=false"), memory="768m")
+    settings = EmbeddedSolrOptions(java_options=(mode, "-Dzookeeper.admin.enableServer=false"), memory="768m")
     cache = jars.parent / "solr-launcher"
     return EmbeddedSolr(state, jars, CONF / "solr", settings=settings, cores=(), cache=cache)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from navlin.edit.words import Properties, Tags, Words, edit_words
+from navlin.edit.annotation_changes import AnnotationChanges, Properties, Tags, edit_annotations
 from navlin.index.journal.holder import this_process
 from navlin.index.journal.purges import PurgeRecord, close_purge, save_purge
 from navlin.index.journal.rejects import save_rejects
@@ -25,8 +25,8 @@ from navlin.model.identity import run_id
 from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, partition_key, sub_operation_key
 from navlin.model.records import Position, Reject
-from navlin.pipeline.guard import HighWater
-from navlin.pipeline.missing import Remembered
+from navlin.pipeline.guard import HighWaterMark
+from navlin.pipeline.missing import MissingState
 from navlin.service import jobs
 from navlin.service.daemon.requests import Requests
 from navlin.service.heartbeat import Heartbeat, LastRun, save_heartbeat
@@ -254,7 +254,7 @@ def _runs(solr: Solr, world: World, now_ms: int) -> None:
         *(world.named(each).tree_path for each in ("revenue", "orders", "customers", f"t{EVIL}")),
         "/GONE",
     ]
-    remembered = Remembered((), run_id(hive.id, 25), tuple(places), HighWater(1_300, now_ms))
+    remembered = MissingState((), run_id(hive.id, 25), tuple(places), HighWaterMark(1_300, now_ms))
     known = [Position(MISSING, remembered.value()), Position("event", 81_234)]
     save_positions(solr, hive.id, "any", known, {})
     impala = world.source(IMPALA)
@@ -277,17 +277,17 @@ def _runs(solr: Solr, world: World, now_ms: int) -> None:
 
 def _words(solr: Solr, keys: dict[str, Key], now_ms: int) -> None:
     words = {
-        keys["report"].identity: Words(
+        keys["report"].identity: AnnotationChanges(
             {"name": "Revenue", "description": "Paid orders by day, country and segment. Owned by Finance."},
             Tags(add=("finance", "gold")),
             Properties(add={"steward": "ann"}),
         ),
-        keys["evil"].identity: Words(
+        keys["evil"].identity: AnnotationChanges(
             {"name": EVIL, "description": EVIL}, Tags(add=(EVIL,)), Properties(add={"a": EVIL})
         ),
     }
     for each in words:
-        for edited in edit_words(solr, {each: words[each]}, Author("editor", now_ms - DAY_MS)):
+        for edited in edit_annotations(solr, {each: words[each]}, Author("editor", now_ms - DAY_MS)):
             assert not edited.refused, edited.refused
     assert write_saved_search(
         solr, SavedSearch("chief", f"saved {EVIL}", "type:TABLE", True, "chief", now_ms)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from navlin.edit.words import Tags, Words, edit_words
+from navlin.edit.annotation_changes import AnnotationChanges, Tags, edit_annotations
 from navlin.index.journal.rejects import save_rejects
 from navlin.index.people.editing import Author
 from navlin.index.schema.fields import EDITS
@@ -51,8 +51,8 @@ def crowded_estate(solr: Solr, home: Path) -> Iterator[CrowdedEstate]:
     keys = {**_hub(world), **_layers(world), **_shapes(world), **_job(world)}
     world.index()
     now_ms = time.time_ns() // 1_000_000
-    words = {keys["amount"].identity: Words({}, Tags(add=("secret",)))}
-    for edited in edit_words(solr, words, Author("editor", now_ms)):
+    words = {keys["amount"].identity: AnnotationChanges({}, Tags(add=("secret",)))}
+    for edited in edit_annotations(solr, words, Author("editor", now_ms)):
         assert not edited.refused
     solr.commit(EDITS, soft=True)
     keep_inherited(solr)

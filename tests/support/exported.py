@@ -7,43 +7,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from navlin.export.values import (
-    Column,
     ColumnEnd,
     ColumnLineage,
     ColumnName,
-    Dataset,
+    DatasetEnd,
     DatasetName,
-    End,
-    Execution,
-    Flow,
+    ExportedColumn,
+    ExportedDataset,
+    ExportedExecution,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
     Item,
-    Operation,
-    Run,
     RunName,
-    Unlinked,
+    UnlinkedEnd,
 )
 from navlin.index.graph.details import (
+    Annotations,
     ColumnDetails,
     Details,
     ExecutionDetails,
     PartDetails,
     StatementDetails,
     Storage,
-    Words,
 )
-from navlin.index.graph.entity import LastRun
+from navlin.index.graph.entity import PurgedExecutions
 from navlin.index.graph.sources import KnownSource
-from navlin.index.journal.removals import Removed
+from navlin.index.journal.removals import Removal
 from navlin.model.identity import identify
 
 METASTORE = KnownSource(
-    "metastore", "HIVE", "hms", "cm", ("thrift://hms:9083",), granted=False, metastore=True
+    "metastore", "HIVE", "hms", "cm", ("thrift://hms:9083",), placeholder=False, metastore=True
 )
-CLAIMED = KnownSource("claimed", "HIVE", "thrift://other:9083", "cm", ("thrift://other:9083",), granted=True)
-QUERIES = KnownSource("hive", "HIVE", "hive", "cm", (), granted=False)
-HDFS = KnownSource("hdfs", "HDFS", "hdfs", "cm", ("hdfs://ns1",), granted=False)
-LOCAL = KnownSource("local", "LOCAL", "file://", "cm", ("file://",), granted=True)
-SPARK = KnownSource("spark", "SPARK", "spark", "cm", (), granted=False)
+CLAIMED = KnownSource(
+    "claimed", "HIVE", "thrift://other:9083", "cm", ("thrift://other:9083",), placeholder=True
+)
+QUERIES = KnownSource("hive", "HIVE", "hive", "cm", (), placeholder=False)
+HDFS = KnownSource("hdfs", "HDFS", "hdfs", "cm", ("hdfs://ns1",), placeholder=False)
+LOCAL = KnownSource("local", "LOCAL", "file://", "cm", ("file://",), placeholder=True)
+SPARK = KnownSource("spark", "SPARK", "spark", "cm", (), placeholder=False)
 AT_MS = 1_700_000_000_000
 
 
@@ -51,7 +53,7 @@ def bucket(scheme: str, host: str) -> KnownSource:
     """A granted source for a bucket that no configured source serves."""
     authority = f"{scheme}://{host}"
     return KnownSource(
-        authority, "S3" if scheme == "s3" else scheme.upper(), authority, "cm", (authority,), granted=True
+        authority, "S3" if scheme == "s3" else scheme.upper(), authority, "cm", (authority,), placeholder=True
     )
 
 
@@ -73,17 +75,17 @@ def column(name: str, kind: str = "") -> ColumnName:
     return ColumnName(identify("column", name), dataset(table, kind), own)
 
 
-def described(name: DatasetName, columns: Sequence[tuple[str, str]] = (), **known: object) -> Dataset:
-    """A dataset with columns given as (name, type). ``known`` are fields of `Dataset`."""
+def described(name: DatasetName, columns: Sequence[tuple[str, str]] = (), **known: object) -> ExportedDataset:
+    """A dataset with columns given as (name, type). ``known`` are fields of `ExportedDataset`."""
     found = tuple(
-        Column(
+        ExportedColumn(
             ColumnName(identify("column", f"{name.full_name}.{own}"), name, own),
             ColumnDetails(kind, "", at),
-            Words(),
+            Annotations(),
         )
         for at, (own, kind) in enumerate(columns)
     )
-    return Dataset(name, columns=found, **known)  # type: ignore[arg-type]
+    return ExportedDataset(name, columns=found, **known)  # type: ignore[arg-type]
 
 
 def part(
@@ -101,7 +103,7 @@ def part(
     """A sub-operation. ``into`` is the type of the dataset that contains the output columns."""
     ends = [
         *(ColumnEnd(column(each)) for each in data),
-        *(ColumnEnd(column(each), Flow.CONTROL) for each in control),
+        *(ColumnEnd(column(each), FlowRole.CONTROL) for each in control),
     ]
     named = "|".join((kind, expression, label, *outputs, "<", *data, "<", *control))
     details = PartDetails(kind, expression, transformation, inferred=inferred)
@@ -119,14 +121,14 @@ def operation(
     text: str = "",
     kind: str = "",
     *parts: ColumnLineage,
-    reads: Iterable[str | DatasetName | End] = (),
-    writes: Iterable[str | DatasetName | End] = (),
+    reads: Iterable[str | DatasetName | DatasetEnd] = (),
+    writes: Iterable[str | DatasetName | DatasetEnd] = (),
     engine: str = "HIVE",
     source: KnownSource = QUERIES,
     derived: bool = False,
     deleted: bool = False,
     **known: object,
-) -> Operation:
+) -> ExportedOperation:
     """An operation that reads and writes at least the datasets of its sub-operations. An input with both data flow and
     control flow counts as data flow.
     """
@@ -135,13 +137,21 @@ def operation(
     for each in parts:
         for end in each.inputs:
             of = end.column.dataset
-            if of.id not in inputs or end.flow is Flow.DATA:
-                inputs[of.id] = inputs.get(of.id, End(of, end.flow)) if end.flow is not Flow.DATA else End(of)
+            if of.id not in inputs or end.flow is FlowRole.DATA:
+                inputs[of.id] = (
+                    inputs.get(of.id, DatasetEnd(of, end.flow))
+                    if end.flow is not FlowRole.DATA
+                    else DatasetEnd(of)
+                )
         outputs.update(
-            {name.dataset.id: End(name.dataset) for name in each.outputs if name.dataset.id not in outputs}
+            {
+                name.dataset.id: DatasetEnd(name.dataset)
+                for name in each.outputs
+                if name.dataset.id not in outputs
+            }
         )
     target = next(iter(outputs), "")
-    return Operation(
+    return ExportedOperation(
         target if derived else identify("operation", text, kind),
         " ".join(text.split()),
         source,
@@ -155,15 +165,15 @@ def operation(
     )
 
 
-def _end(given: str | DatasetName | End) -> End:
-    if isinstance(given, End):
+def _end(given: str | DatasetName | DatasetEnd) -> DatasetEnd:
+    if isinstance(given, DatasetEnd):
         return given
-    return End(dataset(given) if isinstance(given, str) else given)
+    return DatasetEnd(dataset(given) if isinstance(given, str) else given)
 
 
-def run(of: Operation, details: ExecutionDetails, **known: object) -> Run:
-    """A run of an operation; ``known`` are fields of `Execution`."""
-    return Run(of, Execution(identify("run", of.id, details.name), details, **known))  # type: ignore[arg-type]
+def run(of: ExportedOperation, details: ExecutionDetails, **known: object) -> ExportedRun:
+    """A run of an operation; ``known`` are fields of `ExportedExecution`."""
+    return ExportedRun(of, ExportedExecution(identify("run", of.id, details.name), details, **known))  # type: ignore[arg-type]
 
 
 def every_kind() -> list[Item]:
@@ -188,7 +198,7 @@ def every_kind() -> list[Item]:
             ),
             partition_columns=("c19",),
         ),
-        words=Words("Orders", "who bought", ("pii", "a,b (c)"), {"team": ("x", "y")}, ("gold",)),
+        annotations=Annotations("Orders", "who bought", ("pii", "a,b (c)"), {"team": ("x", "y")}, ("gold",)),
         locations=(dataset("/warehouse/orders"),),
     )
     view = described(
@@ -217,9 +227,9 @@ def every_kind() -> list[Item]:
         part(["sales.daily.total"], ["sales.orders.c6"], ["sales.orders.c0"], expression="sum(c6)"),
         predicate(["sales.daily.day", "sales.daily.total"], ["sales.orders.c3"]),
         part(["sales.daily.rest"], ["sales.orders."], inferred=True),
-        unlinked=(Unlinked("1", "tmp.gone", "TABLE", "HIVE", False, Flow.DATA, "no match"),),
-        words=Words(tags=("nightly",), properties={"owner": ("ann",)}),
-        runs=LastRun(3, AT_MS, "ann"),
+        unlinked=(UnlinkedEnd("1", "tmp.gone", "TABLE", "HIVE", False, FlowRole.DATA, "no match"),),
+        annotations=Annotations(tags=("nightly",), properties={"owner": ("ann",)}),
+        runs=PurgedExecutions(3, AT_MS, "ann"),
     )
     select = operation(
         "select c0 from sales.orders", "SELECT", part(data=["sales.orders.c0"], label="c0"), engine="IMPALA"
@@ -253,8 +263,8 @@ def every_kind() -> list[Item]:
         described(dataset("sales.daily"), [("day", "date"), ("total", "double"), ("rest", "int")]),
         view,
         *paths,
-        Dataset(DatasetName(identify("topic"), "DATASET", bucket("kafka", "broker:9092"), "clicks")),
-        Dataset(dataset("tmp.never_seen"), placeholder=True),
+        ExportedDataset(DatasetName(identify("topic"), "DATASET", bucket("kafka", "broker:9092"), "clicks")),
+        ExportedDataset(dataset("tmp.never_seen"), placeholder=True),
         described(dataset("sales.dropped"), deleted=True),
         described(database("gone"), deleted=True),
         made,
@@ -265,5 +275,5 @@ def every_kind() -> list[Item]:
         run(stream, ExecutionDetails("stream", AT_MS, 0, AT_MS, "bob", "RUNNING")),
         derived,
         operation("dropped", "INSERT", reads=["sales.orders"], deleted=True),
-        Removed("entity", "1"),
+        Removal("entity", "1"),
     ]

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage.held_files import HeldFiles
+from extractors.lineage.kept_open_files import KeptOpenFiles
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
@@ -44,7 +44,7 @@ class FollowedLogs:
             shutil.rmtree(each, ignore_errors=True)
             each.mkdir()
         self.log = self.directory / "impala_lineage_log_1.0-1"
-        self.held = HeldFiles()
+        self.held = KeptOpenFiles()
         self.written = 0
         self._rotated = 0
         self._ticks = 0

@@ -16,7 +16,7 @@ from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import (
     entity_envelope,
-    granted_envelopes,
+    placeholder_envelopes,
     relation_envelope,
     source_envelope,
 )
@@ -125,7 +125,7 @@ class World:
                 envelopes.append(relation_envelope(record, source.id))
                 for end in (record.ep1, record.ep2):
                     if not end.source.configured:
-                        envelopes.extend(granted_envelopes(end, self.now_ms))
+                        envelopes.extend(placeholder_envelopes(end, self.now_ms))
         for core in (ELEMENTS, RELATIONS):
             self._write(core, [envelope for envelope in envelopes if envelope.core == core], stamp)
         self.commit()

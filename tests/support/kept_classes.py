@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tests.test_layers import nodes_of
-from tests.test_sockets_and_children import full_name, imported_in
+from tests.repository.test_layers import nodes_of
+from tests.service.test_sockets_and_children import full_name, imported_in
 
 POSITIONS: Final = frozenset(
     {"navlin.model.records.Position", "navlin.index.journal.export_positions.ExportPosition"}

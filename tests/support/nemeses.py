@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from navlin.index.journal.runs import RunRecord, Status
-from navlin.pipeline.run import NothingHeld
+from navlin.pipeline.run import NothingBlocked
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.another_process import AnotherProcess
 from tests.support.followed_logs import OF_LOGS, FollowedLogs
@@ -370,7 +370,7 @@ def only_looked_at(world: World, run: Run) -> None:
 def a_loss_is_accepted_that_nobody_held(world: World, run: Run) -> None:
     try:
         world.disturbed(lambda: run(accept_loss="no such run"))
-    except NothingHeld:
+    except NothingBlocked:
         world.came_to["refused"] += 1
 
 

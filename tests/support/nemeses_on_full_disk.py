@@ -11,9 +11,9 @@ from navlin.index.admin.cores import CORES
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.service.test_nemeses import compare_with_undisturbed
 from tests.support.full_disk import mount
 from tests.support.killed_runs import REPOSITORY
-from tests.test_nemeses import compare_with_undisturbed
 
 MEGABYTES = 120
 

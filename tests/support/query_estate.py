@@ -16,8 +16,8 @@ from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import (
     Document,
     entity_envelope,
-    granted_envelopes,
     implied_relation,
+    placeholder_envelopes,
     relation_envelope,
     source_envelope,
 )
@@ -108,7 +108,7 @@ class World:
         return key
 
     def granted(self, key: Key) -> Key:
-        for envelope in granted_envelopes(key, AS_OF_MS):
+        for envelope in placeholder_envelopes(key, AS_OF_MS):
             self._put(envelope)
         return key
 

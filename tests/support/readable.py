@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from navlin.index.search.query_fields import field_names
-from tests.test_console import Document
+from tests.console.test_console import Document
 
 LOOPS = {"shop.loop", "shop.loop.x"}
 """Entities that really have a flow to themselves."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from extractors.spark.columns.flow import SourceColumn
+from extractors.spark.columns.flow import PlanColumn
 from extractors.spark.columns.written import ColumnFlow, WrittenColumns
 from extractors.spark.plan.reading import read_plan
 from tests.support.spark_logs import FORMATTED, node, start
@@ -161,7 +161,7 @@ def flow(each: ColumnFlow) -> str:
     return " ".join((text, *flags))
 
 
-def _named(columns: tuple[SourceColumn, ...]) -> str:
+def _named(columns: tuple[PlanColumn, ...]) -> str:
     return ", ".join(sorted(f"{each.end.name}.{each.name}" for each in columns))
 
 

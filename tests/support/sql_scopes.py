@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import MadeColumn, Question, SourceColumn
+from navlin.sql.reading import MadeColumn, SourceColumn, TextToRead
 
 SCHEMA: Final[Mapping[str, Sequence[str]]] = {
     "s.orders": ("id", "customer", "amount", "region", "items", "detail"),
@@ -72,7 +72,7 @@ def _truth(text: str, columns: str, rows: str, tables: str) -> Truth:
 
 def read(reader: SqlReader, text: str, dialects: tuple[str, ...] = ("hive", "spark")) -> Truth:
     """Return the lineage that navlin reads from a text."""
-    answer = reader.read(Question(text, SCHEMA, "s", dialects))
+    answer = reader.read(TextToRead(text, SCHEMA, "s", dialects))
     assert answer.problem == "", answer.problem
     (made,) = answer.made
     return Truth(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import Answer, Made, MadeColumn, Question
+from navlin.sql.reading import MadeColumn, ParsedStatement, ReadText, TextToRead
 
 DIALECTS: Final = {"ansi": "", "sparksql": "spark", "mariadb": "mysql", "db2": ""}
 """Name of a dialect in the corpus → name in the parser, if it differs."""
@@ -62,13 +62,13 @@ def cases(file: Path) -> Iterator[Case]:
 DATABASE: Final = "default"
 
 
-def read(reader: SqlReader, case: Case, schema: Mapping[str, Sequence[str]]) -> Answer:
+def read(reader: SqlReader, case: Case, schema: Mapping[str, Sequence[str]]) -> ReadText:
     """Return the lineage that navlin reads from a case's text."""
     dialect = DIALECTS.get(case.dialect, case.dialect)
-    return reader.read(Question(case.sql, schema, DATABASE, (dialect,)))
+    return reader.read(TextToRead(case.sql, schema, DATABASE, (dialect,)))
 
 
-def tables_of(answer: Answer) -> tuple[frozenset[str], frozenset[str]]:
+def tables_of(answer: ReadText) -> tuple[frozenset[str], frozenset[str]]:
     """(sources, targets) of all statements in the text, without tables that one statement writes and a later one reads."""
     sources: set[str] = set()
     targets: set[str] = set()
@@ -82,7 +82,7 @@ def tables_of(answer: Answer) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(sources), frozenset(targets - passed_on)
 
 
-def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
+def columns_of(answer: ReadText, *, own_names: bool = False) -> frozenset[Pair]:
     """Column pairs of all statements in the text, through tables that one statement writes and a later one reads. With
     ``own_names``, a target with unknown columns is assumed to use the column names of the query.
     """
@@ -108,7 +108,7 @@ def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
     )
 
 
-def _named(made: Made, *, own_names: bool) -> Iterator[tuple[str, MadeColumn]]:
+def _named(made: ParsedStatement, *, own_names: bool) -> Iterator[tuple[str, MadeColumn]]:
     if made.target is not None:
         for column in made.columns:
             if name := column.name or (column.output if own_names else ""):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from navlin.index.journal.rejects import reject_documents
-from navlin.index.write.documents import entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.write.documents import entity_envelope, placeholder_envelopes, relation_envelope
 from navlin.index.write.listing import listing_envelopes
 from navlin.model.records import Entity, Listing, Record, Reject, Relation
 
@@ -27,6 +27,6 @@ def _kept(record: Record) -> Iterator[Any]:
             yield relation_envelope(record, "")
             for end in (record.ep1, record.ep2):
                 if not end.source.configured:
-                    yield from granted_envelopes(end, record.as_of_ms)
+                    yield from placeholder_envelopes(end, record.as_of_ms)
         case Reject():
             yield from reject_documents("S-1", "", "run", 0, [record])

@@ -29,7 +29,7 @@ _LOW14, _HIGH14 = np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000)
 _LOW28, _HIGH28 = np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)
 
 
-class Page:
+class MessageBytes:
     """``size`` bytes of messages in ``data``, followed by `PAD_BYTES` zeros. ``bytes`` is a view of the data as bytes;
     ``words`` is a view that has, for each byte, the 8-byte word beginning there.
     """
@@ -42,7 +42,7 @@ class Page:
         self.words: Numbers = np.ndarray((size + PAD_BYTES - 8,), dtype="<u8", buffer=data, strides=(1,))
 
 
-def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
+def varints(page: MessageBytes, at: Ints) -> tuple[Numbers, Ints]:
     """Decode the numbers that begin at these bytes. Return the numbers, and the length of each in bytes."""
     first = page.bytes[at]
     if first.max(initial=0) < 0x80:
@@ -69,7 +69,7 @@ def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
     return value, lengths
 
 
-def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
+def _long_varints(page: MessageBytes, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
     """Complete the numbers of nine or ten bytes, whose first eight bytes are already in ``value``."""
     where = at[rows] + 8
     ninth = page.bytes[np.minimum(where, page.size)].astype(np.uint64)
@@ -84,7 +84,7 @@ def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Int
     lengths[rows] = np.where(ten, 10, 9)
 
 
-def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
+def read_packed(page: MessageBytes, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
     """Yield all numbers in these spans as (rows, numbers): two arrays that give, for each number, the row of its span
     and the number itself. Each pair has at most a few million numbers.
     """
@@ -103,7 +103,7 @@ def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tu
             yield _unpacked(page, np.array([row]), np.array([first]), np.array([last]))
 
 
-def _slices(page: Page, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _slices(page: MessageBytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     while start < end:
         cut = min(start + _SLICE_BYTES, end)
         while page.data[cut - 1] >= 0x80:  # the cut reaches the end of the span at the latest
@@ -112,7 +112,7 @@ def _slices(page: Page, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = cut
 
 
-def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Numbers]:
+def _unpacked(page: MessageBytes, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Numbers]:
     low = int(starts.min())
     last_bytes = np.flatnonzero(page.bytes[low : int(ends.max())] < 0x80) + low
     first = np.searchsorted(last_bytes, starts)
@@ -129,7 +129,7 @@ def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, N
     return np.repeat(rows, counts), varints(page, at)[0]
 
 
-def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
+def gather(page: MessageBytes, starts: Ints, ends: Ints) -> pa.BinaryArray:
     """Copy the bytes of each span from ``starts`` to ``ends``. The spans must be in the page's order. An absent span,
     for which both are 0, gives an empty value.
     """

@@ -1,6 +1,6 @@
 """Decode tens of thousands of protobuf messages at a time, in parallel.
 
-A `Page` holds many messages, and each message has a cursor. A step takes the lowest field tag at any cursor, and
+A `MessageBytes` holds many messages, and each message has a cursor. A step takes the lowest field tag at any cursor, and
 decodes that field with array operations in all messages whose cursor is at this tag. Writers put fields in ascending
 order, so messages of one kind need the same steps. Any other order is decoded as well, in more steps.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from extractors.hdfs.image import wire
-from extractors.hdfs.image.arrays import Flags, Ints, Numbers, Page, varints
+from extractors.hdfs.image.arrays import Flags, Ints, MessageBytes, Numbers, varints
 from extractors.hdfs.image.errors import Malformed
 
 FEW_ROWS: Final = 24
@@ -28,7 +28,7 @@ blocks.
 _DONE: Final = 0xFFFF
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     NUMBER = auto()
     """A varint. It gives one column of numbers, 0 if absent."""
     FIXED64 = auto()
@@ -39,14 +39,14 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class WantedField:
     """A wanted field: the name of its column, and its kind."""
 
     column: str
-    kind: Kind
+    kind: FieldKind
 
 
-Shape = Mapping[int, Known]
+Shape = Mapping[int, WantedField]
 """Tag as written (``number << 3 | wire type``) → wanted field. All other fields are skipped."""
 
 
@@ -77,7 +77,7 @@ class Decoded:
         return rows, starts, ends
 
 
-def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:
+def decode(page: MessageBytes, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:
     """Decode the messages between ``start`` and ``end``. Raises `Malformed`; with ``strict``, also for a field that is
     not in ``shape``.
     """
@@ -85,10 +85,10 @@ def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = F
     out = Decoded()
     for known in shape.values():
         match known.kind:
-            case Kind.SPAN:
+            case FieldKind.SPAN:
                 out.starts[known.column] = np.zeros(count, np.int64)
                 out.ends[known.column] = np.zeros(count, np.int64)
-            case Kind.EACH:
+            case FieldKind.EACH:
                 out.each[known.column] = []
             case _:
                 out.numbers[known.column] = np.zeros(count, np.uint64)
@@ -115,7 +115,9 @@ def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = F
     return out
 
 
-def _step(page: Page, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: int, shape: Shape) -> None:
+def _step(
+    page: MessageBytes, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: int, shape: Shape
+) -> None:
     """Decode the field with this tag in these rows, and move the cursors of these rows past the field."""
     begin = cursor[rows]
     limit = end[rows]
@@ -131,16 +133,16 @@ def _step(page: Page, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: 
         cursor[rows] = _skip(page, at, limit, begin, lowest & 7)
         return
     match known.kind:
-        case Kind.NUMBER:
+        case FieldKind.NUMBER:
             numbers, lengths = varints(page, at)
             behind = at + lengths
             _check(behind, limit, begin, "a number is cut off by the end of the message")
             out.numbers[known.column][rows] = numbers
-        case Kind.FIXED64:
+        case FieldKind.FIXED64:
             behind = at + 8
             _check(behind, limit, begin, "a number is cut off by the end of the message")
             out.numbers[known.column][rows] = page.words[at]
-        case Kind.SPAN:
+        case FieldKind.SPAN:
             first, behind = _span(page, at, limit, begin)
             out.starts[known.column][rows] = first
             out.ends[known.column][rows] = behind
@@ -151,7 +153,7 @@ def _step(page: Page, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: 
     cursor[rows] = behind
 
 
-def _skip_each(page: Page, at: Ints, limit: Ints, begin: Ints, wires: Numbers) -> Ints:
+def _skip_each(page: MessageBytes, at: Ints, limit: Ints, begin: Ints, wires: Numbers) -> Ints:
     behind = at.copy()
     for wire_type in np.unique(wires):
         of = np.flatnonzero(wires == wire_type)
@@ -159,7 +161,7 @@ def _skip_each(page: Page, at: Ints, limit: Ints, begin: Ints, wires: Numbers) -
     return behind
 
 
-def _skip(page: Page, at: Ints, limit: Ints, begin: Ints, wire_type: int) -> Ints:
+def _skip(page: MessageBytes, at: Ints, limit: Ints, begin: Ints, wire_type: int) -> Ints:
     match wire_type:
         case 0:
             behind = at + varints(page, at)[1]
@@ -175,7 +177,7 @@ def _skip(page: Page, at: Ints, limit: Ints, begin: Ints, wire_type: int) -> Int
     return behind
 
 
-def _span(page: Page, at: Ints, limit: Ints, begin: Ints) -> tuple[Ints, Ints]:
+def _span(page: MessageBytes, at: Ints, limit: Ints, begin: Ints) -> tuple[Ints, Ints]:
     sizes, lengths = varints(page, at)
     first = at + lengths
     room = limit - first
@@ -202,7 +204,9 @@ def _check_tags(tags: Numbers, begin: Ints) -> None:
         raise Malformed(f"{tags[row]} is not the tag of a field here", int(begin[row]))
 
 
-def _one_by_one(page: Page, out: Decoded, row: int, at: int, end: int, shape: Shape, *, strict: bool) -> None:
+def _one_by_one(
+    page: MessageBytes, out: Decoded, row: int, at: int, end: int, shape: Shape, *, strict: bool
+) -> None:
     many: dict[str, list[tuple[int, int]]] = {}
     for found in wire.read_fields(page.data, at, end):
         known = shape.get(found.number << 3 | found.wire)
@@ -211,10 +215,10 @@ def _one_by_one(page: Page, out: Decoded, row: int, at: int, end: int, shape: Sh
                 raise Malformed(f"field {found.number} does not belong to this message", found.start)
             continue
         match known.kind:
-            case Kind.SPAN:
+            case FieldKind.SPAN:
                 out.starts[known.column][row] = found.start
                 out.ends[known.column][row] = found.end
-            case Kind.EACH:
+            case FieldKind.EACH:
                 many.setdefault(known.column, []).append((found.start, found.end))
             case _:
                 out.numbers[known.column][row] = found.value

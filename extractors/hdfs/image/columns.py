@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from extractors.hdfs.image.arrays import Flags, Ints, Numbers, Page, as_text, gather
+from extractors.hdfs.image.arrays import Flags, Ints, MessageBytes, Numbers, as_text, gather
 from extractors.hdfs.image.batch_decoder import Decoded, decode
 from extractors.hdfs.image.contents import NOT_KNOWN, SUMS
 from extractors.hdfs.image.errors import Malformed
@@ -94,7 +94,7 @@ class Kinds:
         return out
 
 
-def read_kinds(page: Page, heads: Heads) -> Kinds:
+def read_kinds(page: MessageBytes, heads: Heads) -> Kinds:
     bodies = heads.bodies
     files, directories, symlinks = heads.of(FILE), heads.of(DIRECTORY), heads.of(SYMLINK)
     file, sizes = decode_files(page, bodies.starts["file"][files], bodies.ends["file"][files])
@@ -108,7 +108,7 @@ def read_kinds(page: Page, heads: Heads) -> Kinds:
 
 
 def attribute_columns(
-    page: Page,
+    page: MessageBytes,
     heads: Heads,
     starts: Ints,
     strings: Strings,
@@ -219,7 +219,7 @@ def _texts(count: int, rows: Ints, texts: Sequence[str | None]) -> Any:
     return _spread(count, rows, pa.array(texts, pa.string()))
 
 
-def _symlink_targets(page: Page, kinds: Kinds, count: int) -> Any:
+def _symlink_targets(page: MessageBytes, kinds: Kinds, count: int) -> Any:
     long = kinds.symlink.ends["target"] - kinds.symlink.starts["target"] > MAX_TEXT_BYTES
     if long.any():
         where = int(kinds.symlink.starts["target"][int(np.argmax(long))])
@@ -229,7 +229,7 @@ def _symlink_targets(page: Page, kinds: Kinds, count: int) -> Any:
 
 
 def _understood(
-    page: Page, starts: Ints, ends: Ints, understand: Callable[[bytes], T]
+    page: MessageBytes, starts: Ints, ends: Ints, understand: Callable[[bytes], T]
 ) -> tuple[Ints, list[T]]:
     """Apply ``understand`` once to each distinct byte string in these spans. Return the index of each span's result,
     and the list of results.
@@ -246,7 +246,7 @@ def _understood(
     return index, out
 
 
-def _attributes(page: Page, kinds: Kinds, strings: Strings) -> list[DirectoryAttributes]:
+def _attributes(page: MessageBytes, kinds: Kinds, strings: Strings) -> list[DirectoryAttributes]:
     fields = kinds.directory
     found = [DirectoryAttributes()] * len(kinds.directories)
     rows = np.flatnonzero(fields.has("attributes"))
@@ -258,7 +258,7 @@ def _attributes(page: Page, kinds: Kinds, strings: Strings) -> list[DirectoryAtt
     return found
 
 
-def _acls(page: Page, kinds: Kinds, count: int, strings: Strings) -> Any:
+def _acls(page: MessageBytes, kinds: Kinds, count: int, strings: Strings) -> Any:
     some: list[tuple[Ints, Ints, Ints]] = []
     for rows, fields in ((kinds.files, kinds.file), (kinds.directories, kinds.directory)):
         has = np.flatnonzero(fields.has("acl"))

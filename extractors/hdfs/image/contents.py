@@ -16,19 +16,19 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from extractors.hdfs.image.arrays import Ints, Numbers, Page
-from extractors.hdfs.image.batch_decoder import Kind, Known, Shape, decode, tag
+from extractors.hdfs.image.arrays import Ints, MessageBytes, Numbers
+from extractors.hdfs.image.batch_decoder import FieldKind, Shape, WantedField, decode, tag
 from extractors.hdfs.image.directories import Tree
 from extractors.hdfs.image.inodes import FILE, Heads, file_sizes
-from extractors.hdfs.image.prepared import CHUNK, PARENTS, ROOT, Column, filled, read_column
+from extractors.hdfs.image.prepared import CHUNK, PARENTS, ROOT, NumberFile, filled, read_column
 from extractors.hdfs.image.wire import BYTES, VARINT
 
 _FIELDS: Final[Shape] = {
-    tag(1, VARINT): Known("replication", Kind.NUMBER),
-    tag(2, VARINT): Known("modified", Kind.NUMBER),
-    tag(3, VARINT): Known("accessed", Kind.NUMBER),
-    tag(6, BYTES): Known("blocks", Kind.EACH),
-    tag(11, VARINT): Known("block_type", Kind.NUMBER),
+    tag(1, VARINT): WantedField("replication", FieldKind.NUMBER),
+    tag(2, VARINT): WantedField("modified", FieldKind.NUMBER),
+    tag(3, VARINT): WantedField("accessed", FieldKind.NUMBER),
+    tag(6, BYTES): WantedField("blocks", FieldKind.EACH),
+    tag(11, VARINT): WantedField("block_type", FieldKind.NUMBER),
 }
 _FACTS: Final = {"file_bytes": "<i8", "file_copies": "<u1", "file_modified": "<u4", "file_accessed": "<u4"}
 """Column → type of its values, one for each inode. ``file_copies`` is 0 for inodes other than files. Times are in
@@ -52,17 +52,17 @@ class FileFacts:
 
     def __init__(self, scratch: Path) -> None:
         self._scratch, self._opened = scratch, ExitStack()
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, NumberFile] = {}
 
     def __enter__(self) -> Self:
         for name, kind in _FACTS.items():
-            self._columns[name] = self._opened.enter_context(Column(self._scratch / name, kind))
+            self._columns[name] = self._opened.enter_context(NumberFile(self._scratch / name, kind))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    def add(self, page: Page, heads: Heads) -> None:
+    def add(self, page: MessageBytes, heads: Heads) -> None:
         count, files = len(heads.ids), heads.of(FILE)
         found = decode(page, heads.bodies.starts["file"][files], heads.bodies.ends["file"][files], _FIELDS)
         striped = found.numbers["block_type"] == 1
@@ -154,7 +154,7 @@ def _write(sums: NDArray[np.int64], ranked: Ints, inodes: Ints, scratch: Path) -
     table.flush()  # type: ignore[attr-defined]
 
 
-class Contents:
+class ContentSums:
     """The table that `sum_contents` wrote, memory-mapped."""
 
     def __init__(self, scratch: Path, directories: int) -> None:

@@ -25,7 +25,7 @@ from extractors.hdfs.image.prepared import (
     PATH_ENDS,
     PATHS,
     POLICIES,
-    Column,
+    NumberFile,
     read_column,
 )
 from extractors.hdfs.image.strings import REPLICATED
@@ -167,7 +167,7 @@ def write_paths(
                 ends[first + 1 : last + 1] = ends[first] + np.cumsum(sizes)
                 file.write(paths.buffers()[2][: int(ends[last] - ends[first])])
             done = end
-    with Column(scratch / PATH_ENDS, "<i8") as column:
+    with NumberFile(scratch / PATH_ENDS, "<i8") as column:
         column.add(ends)
 
 
@@ -236,6 +236,6 @@ def write_policies(tree: Tree, ranked: Ints, set_on: Mapping[int, str], scratch:
     for begin, end in pairwise(edges):
         inherited = policies[above[begin:end]]
         policies[begin:end] = np.where(own[begin:end], policies[begin:end], inherited)
-    with Column(scratch / POLICIES, "<i2") as column:
+    with NumberFile(scratch / POLICIES, "<i2") as column:
         column.add(policies)
     return names

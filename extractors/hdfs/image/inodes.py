@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from extractors.hdfs.image.arrays import Ints, Numbers, Page, bad_name, gather, pieces
-from extractors.hdfs.image.batch_decoder import Decoded, Kind, Known, Shape, decode, tag
+from extractors.hdfs.image.arrays import Ints, MessageBytes, Numbers, bad_name, gather, pieces
+from extractors.hdfs.image.batch_decoder import Decoded, FieldKind, Shape, WantedField, decode, tag
 from extractors.hdfs.image.errors import Malformed, placed
-from extractors.hdfs.image.pages import Messages, Source, read_messages
-from extractors.hdfs.image.prepared import FRAMES, IDS, MARK_EVERY, MARKS, NAME_ENDS, NAMES, Column
+from extractors.hdfs.image.pages import Messages, PlainFile, read_messages
+from extractors.hdfs.image.prepared import FRAMES, IDS, MARK_EVERY, MARKS, NAME_ENDS, NAMES, NumberFile
 from extractors.hdfs.image.strings import Strings, directory_attributes
 from extractors.hdfs.image.wire import BYTES, FIXED64, VARINT, read_varint
 
@@ -27,39 +27,39 @@ MAX_INODES: Final = (1 << 32) - 16
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 
 _INODE: Final[Shape] = {
-    tag(1, VARINT): Known("type", Kind.NUMBER),
-    tag(2, VARINT): Known("id", Kind.NUMBER),
-    tag(3, BYTES): Known("name", Kind.SPAN),
-    tag(4, BYTES): Known("file", Kind.SPAN),
-    tag(5, BYTES): Known("directory", Kind.SPAN),
-    tag(6, BYTES): Known("symlink", Kind.SPAN),
+    tag(1, VARINT): WantedField("type", FieldKind.NUMBER),
+    tag(2, VARINT): WantedField("id", FieldKind.NUMBER),
+    tag(3, BYTES): WantedField("name", FieldKind.SPAN),
+    tag(4, BYTES): WantedField("file", FieldKind.SPAN),
+    tag(5, BYTES): WantedField("directory", FieldKind.SPAN),
+    tag(6, BYTES): WantedField("symlink", FieldKind.SPAN),
 }
 FILE_FIELDS: Final[Shape] = {
-    tag(1, VARINT): Known("replication", Kind.NUMBER),
-    tag(2, VARINT): Known("modified", Kind.NUMBER),
-    tag(3, VARINT): Known("accessed", Kind.NUMBER),
-    tag(4, VARINT): Known("block_size", Kind.NUMBER),
-    tag(5, FIXED64): Known("permission", Kind.FIXED64),
-    tag(6, BYTES): Known("blocks", Kind.EACH),
-    tag(7, BYTES): Known("under_construction", Kind.SPAN),
-    tag(8, BYTES): Known("acl", Kind.SPAN),
-    tag(11, VARINT): Known("block_type", Kind.NUMBER),
-    tag(12, VARINT): Known("policy", Kind.NUMBER),
+    tag(1, VARINT): WantedField("replication", FieldKind.NUMBER),
+    tag(2, VARINT): WantedField("modified", FieldKind.NUMBER),
+    tag(3, VARINT): WantedField("accessed", FieldKind.NUMBER),
+    tag(4, VARINT): WantedField("block_size", FieldKind.NUMBER),
+    tag(5, FIXED64): WantedField("permission", FieldKind.FIXED64),
+    tag(6, BYTES): WantedField("blocks", FieldKind.EACH),
+    tag(7, BYTES): WantedField("under_construction", FieldKind.SPAN),
+    tag(8, BYTES): WantedField("acl", FieldKind.SPAN),
+    tag(11, VARINT): WantedField("block_type", FieldKind.NUMBER),
+    tag(12, VARINT): WantedField("policy", FieldKind.NUMBER),
 }
 DIRECTORY_FIELDS: Final[Shape] = {
-    tag(1, VARINT): Known("modified", Kind.NUMBER),
-    tag(4, FIXED64): Known("permission", Kind.FIXED64),
-    tag(5, BYTES): Known("acl", Kind.SPAN),
-    tag(6, BYTES): Known("attributes", Kind.SPAN),
+    tag(1, VARINT): WantedField("modified", FieldKind.NUMBER),
+    tag(4, FIXED64): WantedField("permission", FieldKind.FIXED64),
+    tag(5, BYTES): WantedField("acl", FieldKind.SPAN),
+    tag(6, BYTES): WantedField("attributes", FieldKind.SPAN),
 }
 SYMLINK_FIELDS: Final[Shape] = {
-    tag(1, FIXED64): Known("permission", Kind.FIXED64),
-    tag(2, BYTES): Known("target", Kind.SPAN),
-    tag(3, VARINT): Known("modified", Kind.NUMBER),
-    tag(4, VARINT): Known("accessed", Kind.NUMBER),
+    tag(1, FIXED64): WantedField("permission", FieldKind.FIXED64),
+    tag(2, BYTES): WantedField("target", FieldKind.SPAN),
+    tag(3, VARINT): WantedField("modified", FieldKind.NUMBER),
+    tag(4, VARINT): WantedField("accessed", FieldKind.NUMBER),
 }
 _ATTRIBUTES: Final = {key: known for key, known in DIRECTORY_FIELDS.items() if known.column == "attributes"}
-_BLOCK: Final[Shape] = {tag(3, VARINT): Known("bytes", Kind.NUMBER)}
+_BLOCK: Final[Shape] = {tag(3, VARINT): WantedField("bytes", FieldKind.NUMBER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Heads:
         return np.flatnonzero(self.kinds == kind)
 
 
-def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
+def decode_heads(page: MessageBytes, starts: Ints, ends: Ints) -> Heads:
     out = decode(page, starts, ends, _INODE)
     ids, kinds = out.numbers["id"], out.numbers["type"]
     _check(ids != 0, starts, "an inode without an id")
@@ -88,13 +88,13 @@ def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
     return Heads(ids, kinds.astype(np.uint8), out)
 
 
-def decode_files(page: Page, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
+def decode_files(page: MessageBytes, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
     """Return the decoded fields of the files, and the size of each file in bytes."""
     files = decode(page, starts, ends, FILE_FIELDS)
     return files, file_sizes(page, files)
 
 
-def file_sizes(page: Page, files: Decoded) -> Ints:
+def file_sizes(page: MessageBytes, files: Decoded) -> Ints:
     """Return the size of each decoded file in bytes, which is the sum over its blocks."""
     rows, first, last = files.spans("blocks")
     sizes = np.zeros(len(files.numbers["replication"]), np.int64)
@@ -108,7 +108,7 @@ def _check(good: NDArray[np.bool_], starts: Ints, what: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class InodeScan:
     """Result of one walk over ``count`` inodes. ``ids`` and ``inodes`` (indices in the section) are those of the
     directories. Directories are numbered in the section's order. ``policies`` maps the number of a directory to the
     erasure coding policy set on it.
@@ -121,13 +121,13 @@ class Scanned:
 
 
 def scan(
-    source: Source,
+    source: PlainFile,
     expected: int,
     strings: Strings,
     scratch: Path,
     report: Callable[[int, int], None],
-    lay_down: Callable[[Page, Heads], None],
-) -> Scanned:
+    lay_down: Callable[[MessageBytes, Heads], None],
+) -> InodeScan:
     """Walk over the section. Write columns with one value for each inode, and the names of directories. ``expected``
     is the number of inodes in the section's header. ``lay_down`` is called with each page and its heads.
     """
@@ -141,10 +141,10 @@ def scan(
     policies: dict[int, str] = {}
     directories = name_end = 0
     with (
-        Column(scratch / FRAMES, "<u4") as frames,
-        Column(scratch / MARKS, "<i8") as marks,
-        Column(scratch / IDS, "<u8") as all_ids,
-        Column(scratch / NAME_ENDS, "<i8") as name_ends,
+        NumberFile(scratch / FRAMES, "<u4") as frames,
+        NumberFile(scratch / MARKS, "<i8") as marks,
+        NumberFile(scratch / IDS, "<u8") as all_ids,
+        NumberFile(scratch / NAME_ENDS, "<i8") as name_ends,
         (scratch / NAMES).open("wb") as names,
     ):
         name_ends.add(np.zeros(1, np.int64))
@@ -170,7 +170,7 @@ def scan(
         count = frames.count
     if count != expected:
         raise source.error(f"the header says {expected} inodes, but there are {count}", 0)
-    return Scanned(count, np.concatenate(ids), np.concatenate(inodes), policies)
+    return InodeScan(count, np.concatenate(ids), np.concatenate(inodes), policies)
 
 
 def _marks(some: Messages, first: int) -> Ints:
@@ -178,7 +178,7 @@ def _marks(some: Messages, first: int) -> Ints:
     return some.frames[skip::MARK_EVERY] + some.at
 
 
-def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
+def _write_names(page: MessageBytes, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
     """Write the names of the directories one after another. Return the length of each in bytes."""
     starts, ends = heads.bodies.starts["name"][which], heads.bodies.ends["name"][which]
     names = gather(page, starts, ends)
@@ -193,7 +193,7 @@ def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
     return np.diff(offsets).astype(np.int64)
 
 
-def _policies(page: Page, heads: Heads, which: Ints, first: int, strings: Strings) -> dict[int, str]:
+def _policies(page: MessageBytes, heads: Heads, which: Ints, first: int, strings: Strings) -> dict[int, str]:
     """Return directory number → erasure coding policy, for each of these directories on which a policy is set.
     ``first`` is the number of the first directory.
     """

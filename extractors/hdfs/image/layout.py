@@ -241,12 +241,12 @@ def small_section(summary: ImageSummary, name: str) -> bytes:
     section = summary.section(name)
     if section is None:
         return b""
-    held = bytearray()
+    content = bytearray()
     with open(summary.path, "rb") as source:
         for piece in read_section(summary, section, source):
-            held += piece
-            if len(held) > MAX_SMALL_BYTES:
+            content += piece
+            if len(content) > MAX_SMALL_BYTES:
                 raise ImageError(
                     summary.path, f"holds more than {MAX_SMALL_BYTES} bytes", name, section.offset
                 )
-    return bytes(held)
+    return bytes(content)

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from extractors.hdfs.image.arrays import PAD_BYTES, Ints, Page, varints
+from extractors.hdfs.image.arrays import PAD_BYTES, Ints, MessageBytes, varints
 from extractors.hdfs.image.errors import ImageError, Malformed, placed
 from extractors.hdfs.image.wire import read_varint
 
@@ -35,7 +35,7 @@ class Plain:
     base: int
 
 
-class Source:
+class PlainFile:
     """Opened `Plain` bytes. They are read, not memory-mapped, so that a file that is cut off meanwhile raises an error
     instead of killing the process.
     """
@@ -47,13 +47,13 @@ class Source:
         except OSError as error:
             raise ImageError(plain.file, f"cannot be read: {error.strerror}") from error
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> PlainFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
-    def read(self, at: int, size: int, kept: bytes | memoryview = b"") -> Page:
+    def read(self, at: int, size: int, kept: bytes | memoryview = b"") -> MessageBytes:
         """Return a page that consists of the bytes ``kept`` from the previous page and of ``size`` bytes of the
         section from ``at`` on.
         """
@@ -70,7 +70,7 @@ class Source:
                     "the file ends before the section does: it was cut off while it was read", at + done
                 )
             done += got
-        return Page(data, len(kept) + size)
+        return MessageBytes(data, len(kept) + size)
 
     def error(self, what: str, at: int) -> ImageError:
         return ImageError(self.plain.image, what, self.plain.section, self.plain.base + at)
@@ -82,7 +82,7 @@ class Messages:
     to ``ends[i]``. ``at`` is the offset of the page in the section.
     """
 
-    page: Page
+    page: MessageBytes
     at: int
     frames: Ints
     starts: Ints
@@ -115,7 +115,7 @@ def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
     return ends
 
 
-def read_messages(source: Source, at: int) -> Iterator[Messages]:
+def read_messages(source: PlainFile, at: int) -> Iterator[Messages]:
     """Yield all messages from offset ``at`` to the end of the section, one page at a time."""
     plain = source.plain
     kept: bytes | memoryview = b""
@@ -136,7 +136,7 @@ def read_messages(source: Source, at: int) -> Iterator[Messages]:
         at += last
 
 
-def _whole(page: Page, left: int) -> int:
+def _whole(page: MessageBytes, left: int) -> int:
     """Return the size that a page needs in order to hold its first message."""
     if page.size == left or page.size >= 16:
         size, start = read_varint(page.data, 0, page.size)
@@ -146,7 +146,7 @@ def _whole(page: Page, left: int) -> int:
     return PAGE_BYTES
 
 
-def framed(source: Source, page: Page, at: int, ends: Ints) -> Messages:
+def framed(source: PlainFile, page: MessageBytes, at: int, ends: Ints) -> Messages:
     """Return the messages of a page, which end at ``ends``. Raises `ImageError` if a message's length prefix does not
     match its end.
     """

@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractors.hdfs.image.arrays import Ints, Numbers, read_packed
-from extractors.hdfs.image.batch_decoder import Kind, Known, Shape, decode, tag
+from extractors.hdfs.image.batch_decoder import FieldKind, Shape, WantedField, decode, tag
 from extractors.hdfs.image.errors import ImageError, Malformed, placed
 from extractors.hdfs.image.layout import INODE, INODE_DIR, INODE_REFERENCE
-from extractors.hdfs.image.pages import Source, read_messages
+from extractors.hdfs.image.pages import PlainFile, read_messages
 from extractors.hdfs.image.prepared import (
     CHILDREN,
     IDS,
     NOBODY,
     OWNERS,
     PARENTS,
-    Column,
+    NumberFile,
     chunks,
     filled,
     read_column,
@@ -35,15 +35,15 @@ from extractors.hdfs.image.prepared import (
 from extractors.hdfs.image.wire import BYTES, VARINT
 
 _ENTRY: Final[Shape] = {
-    tag(1, VARINT): Known("parent", Kind.NUMBER),
-    tag(2, BYTES): Known("children", Kind.EACH),
-    tag(3, BYTES): Known("references", Kind.EACH),
-    tag(2, VARINT): Known("one child", Kind.NUMBER),
-    tag(3, VARINT): Known("one reference", Kind.NUMBER),
+    tag(1, VARINT): WantedField("parent", FieldKind.NUMBER),
+    tag(2, BYTES): WantedField("children", FieldKind.EACH),
+    tag(3, BYTES): WantedField("references", FieldKind.EACH),
+    tag(2, VARINT): WantedField("one child", FieldKind.NUMBER),
+    tag(3, VARINT): WantedField("one reference", FieldKind.NUMBER),
 }
 _REFERENCE: Final[Shape] = {
-    tag(1, VARINT): Known("referred", Kind.NUMBER),
-    tag(2, BYTES): Known("name", Kind.SPAN),
+    tag(1, VARINT): WantedField("referred", FieldKind.NUMBER),
+    tag(2, BYTES): WantedField("name", FieldKind.SPAN),
 }
 _BYTES_A_ROW: Final = 48
 """Memory for one row of either side while a range is joined."""
@@ -60,7 +60,7 @@ class References:
     names: dict[int, bytes] = field(default_factory=dict)
 
 
-def read_references(source: Source | None) -> References:
+def read_references(source: PlainFile | None) -> References:
     if source is None:
         return References()
     referred: list[Numbers] = [np.zeros(0, np.uint64)]
@@ -77,7 +77,7 @@ def read_references(source: Source | None) -> References:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ChildLists:
     """Result of `list_children`. ``count`` is the number of rows in the columns `CHILDREN` (inode ids) and `OWNERS`
     (directory numbers). ``renamed`` maps inode ids to names from references, which replace the names in section INODE.
     """
@@ -87,19 +87,19 @@ class Listed:
 
 
 def list_children(
-    source: Source,
+    source: PlainFile,
     references: References,
     directory_ids: Numbers,
     scratch: Path,
     report: Callable[[int, int], None],
-) -> Listed:
+) -> ChildLists:
     """Write every pair of child and directory. ``directory_ids`` are the inode ids of the directories, in the order of
     their numbers.
     """
     order = np.argsort(directory_ids)
     known = directory_ids[order]
     renamed: dict[int, bytes] = {}
-    with Column(scratch / CHILDREN, "<u8") as children, Column(scratch / OWNERS, "<u4") as owners:
+    with NumberFile(scratch / CHILDREN, "<u8") as children, NumberFile(scratch / OWNERS, "<u4") as owners:
         for some in read_messages(source, 0):
             with placed(source.plain.image, source.plain.section, source.plain.base + some.at):
                 # Decoded strictly, because children in an unknown field would be lost silently.
@@ -115,7 +115,7 @@ def list_children(
                     owners.add(numbers[rows])
                     renamed |= _renamed(references, index, ids)
             report(some.at + int(some.ends[-1]), source.plain.length)
-        return Listed(children.count, renamed)
+        return ChildLists(children.count, renamed)
 
 
 def _numbers(parents: Numbers, known: Numbers, order: Ints, starts: Ints) -> NDArray[np.uint32]:
@@ -228,15 +228,15 @@ def _sorted(
     """Return the keys within the range, sorted, and the payload of each key. Without ``payload``, return the index of
     each key instead.
     """
-    held: list[Numbers] = [np.zeros(0, np.uint64)]
+    parts: list[Numbers] = [np.zeros(0, np.uint64)]
     with_them: list[NDArray[Any]] = [np.zeros(0, np.uint32)]
     for first, chunk in chunks(scratch / keys[0], keys[1], count):
         here = np.flatnonzero((chunk >= low) & (chunk <= high))
-        held.append(chunk[here])
+        parts.append(chunk[here])
         if payload is None:
             with_them.append((here + first).astype(np.uint32))
         else:
             with_them.append(read_column(scratch / payload[0], payload[1], first, len(chunk))[here])
-    found = np.concatenate(held)
+    found = np.concatenate(parts)
     order: Ints = np.argsort(found)
     return found[order], np.concatenate(with_them)[order]

@@ -107,12 +107,12 @@ class Prepared:
 def prepared_from_json(text: str) -> Prepared | None:
     """Parse the output of `Prepared.to_json`. Return None if it is damaged or from another version."""
     try:
-        held: dict[str, Any] = json.loads(text)
-        if held.pop("form") != FORM:
+        saved: dict[str, Any] = json.loads(text)
+        if saved.pop("form") != FORM:
             return None
-        plain = Plain(**held.pop("section"))
-        lists = {name: tuple(held[name]) for name in ("policies", "read_weeks")}
-        return Prepared(**held | lists, section=plain)
+        plain = Plain(**saved.pop("section"))
+        lists = {name: tuple(saved[name]) for name in ("policies", "read_weeks")}
+        return Prepared(**saved | lists, section=plain)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -123,11 +123,11 @@ def write_renamed(renamed: Mapping[int, bytes], scratch: Path) -> None:
 
 
 def read_renamed(scratch: Path) -> dict[int, bytes]:
-    held = json.loads((scratch / RENAMED).read_text())
-    return {int(inode): bytes.fromhex(name) for inode, name in held.items()}
+    saved = json.loads((scratch / RENAMED).read_text())
+    return {int(inode): bytes.fromhex(name) for inode, name in saved.items()}
 
 
-class Column:
+class NumberFile:
     """A file of numbers of one type, written sequentially and only once."""
 
     def __init__(self, path: Path, dtype: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from extractors.hdfs.image.contents import FileFacts, sum_contents
 from extractors.hdfs.image.directories import Tree, grow, live_owner, rank, write_paths, write_policies
 from extractors.hdfs.image.errors import ImageError
-from extractors.hdfs.image.inodes import MAX_INODES, ROOT_ID, Scanned, scan
+from extractors.hdfs.image.inodes import MAX_INODES, ROOT_ID, InodeScan, scan
 from extractors.hdfs.image.layout import (
     INODE,
     INODE_DIR,
@@ -25,7 +25,7 @@ from extractors.hdfs.image.layout import (
     describe_image,
     read_section,
 )
-from extractors.hdfs.image.pages import Plain, Source
+from extractors.hdfs.image.pages import Plain, PlainFile
 from extractors.hdfs.image.parents import Joined, join, list_children, read_references
 from extractors.hdfs.image.prepared import (
     CHILDREN,
@@ -108,7 +108,7 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
         raise ImageError(summary.path, f"the header says {summary.inodes} inodes", INODE)
     strings = read_strings(summary)
     section = _plain(summary, INODE, scratch, report)
-    with Source(section) as source, FileFacts(scratch) as facts:
+    with PlainFile(section) as source, FileFacts(scratch) as facts:
         found = scan(source, summary.inodes, strings, scratch, _named(report, "inodes"), facts.add)
     root = np.flatnonzero(found.ids == ROOT_ID)
     if len(root) != 1:
@@ -117,8 +117,8 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
         )
     with ExitStack() as opened:
         referring = summary.section(INODE_REFERENCE) and _plain(summary, INODE_REFERENCE, scratch, report)
-        references = read_references(opened.enter_context(Source(referring)) if referring else None)
-        source = opened.enter_context(Source(_plain(summary, INODE_DIR, scratch, report)))
+        references = read_references(opened.enter_context(PlainFile(referring)) if referring else None)
+        source = opened.enter_context(PlainFile(_plain(summary, INODE_DIR, scratch, report)))
         listed = list_children(source, references, found.ids, scratch, _named(report, "directories"))
     joined = join(
         summary.path, scratch, found.count, listed.count, found.ids, list(listed.renamed), memory_bytes
@@ -155,7 +155,7 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
 def _lay_tree(
     summary: ImageSummary,
     scratch: Path,
-    found: Scanned,
+    found: InodeScan,
     root: int,
     joined: Joined,
     renamed: Mapping[int, bytes],
@@ -184,7 +184,7 @@ def _among(inodes: NDArray[np.int64], wanted: list[int]) -> list[int]:
 
 
 def _rank_parents(
-    summary: ImageSummary, tree: Tree, ranked: NDArray[np.int64], found: Scanned, joined: Joined, root: int
+    summary: ImageSummary, tree: Tree, ranked: NDArray[np.int64], found: InodeScan, joined: Joined, root: int
 ) -> int:
     """Convert the column of parents from directory numbers to ranks, or to `NOBODY` for inodes that are not live and `ROOT`
     for the root. Return the number of live inodes.

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from extractors.hdfs.image.arrays import Ints, Page, as_text, bad_name, gather, joined, pieces
+from extractors.hdfs.image.arrays import Ints, MessageBytes, as_text, bad_name, gather, joined, pieces
 from extractors.hdfs.image.columns import SCHEMA, attribute_columns, content_columns
-from extractors.hdfs.image.contents import Contents
+from extractors.hdfs.image.contents import ContentSums
 from extractors.hdfs.image.directories import MAX_PATH_BYTES
 from extractors.hdfs.image.errors import ImageError, Malformed, placed
 from extractors.hdfs.image.inodes import Heads, decode_heads
 from extractors.hdfs.image.layout import describe_image
-from extractors.hdfs.image.pages import PAGE_BYTES, PAGE_MESSAGES, Messages, Source, framed
+from extractors.hdfs.image.pages import PAGE_BYTES, PAGE_MESSAGES, Messages, PlainFile, framed
 from extractors.hdfs.image.prepared import (
     FRAMES,
     NO_POLICY,
@@ -50,7 +50,7 @@ def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
         prepared.check_unchanged()
         strings = read_strings(describe_image(prepared.image))
         directories = _Directories(prepared)
-        with Source(prepared.section) as source:
+        with PlainFile(prepared.section) as source:
             for number, some in _pages(prepared, part, source):
                 parents = read_column(Path(prepared.scratch, PARENTS), "<u4", number, len(some.starts))
                 with placed(prepared.image, source.plain.section, source.plain.base + some.at):
@@ -64,7 +64,7 @@ def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
         ) from error
 
 
-def _pages(prepared: Prepared, part: ImagePart, source: Source) -> Iterator[tuple[int, Messages]]:
+def _pages(prepared: Prepared, part: ImagePart, source: PlainFile) -> Iterator[tuple[int, Messages]]:
     """Yield (index of the first inode, messages) for each page of the part."""
     at, end = part.at, part.first + part.count
     first = part.first
@@ -93,7 +93,7 @@ class _Directories:
         )
         self._policies = np.memmap(scratch / POLICIES, "<i2", "r") if prepared.policies else None
         self.renamed = read_renamed(scratch)
-        self.contents = Contents(scratch, prepared.directories)
+        self.contents = ContentSums(scratch, prepared.directories)
 
     def lengths(self, ranks: NDArray[np.uint32]) -> Ints:
         return np.asarray(self._ends[ranks + np.uint32(1)] - self._ends[ranks])
@@ -157,7 +157,7 @@ def _inherited(directories: _Directories, above: NDArray[np.uint32], root: Ints)
     return policies
 
 
-def _names(page: Page, heads: Heads, renamed: Mapping[int, bytes], number: int) -> pa.BinaryArray:
+def _names(page: MessageBytes, heads: Heads, renamed: Mapping[int, bytes], number: int) -> pa.BinaryArray:
     names = gather(page, heads.bodies.starts["name"], heads.bodies.ends["name"])
     here = [row for inode in renamed if 0 <= (row := inode - number) < len(names)] if renamed else []
     if here:

@@ -14,7 +14,7 @@ MAX_VARINT_BYTES: Final = 10
 MAX_NUMBER: Final = (1 << 64) - 1
 
 
-class Field(NamedTuple):
+class WireField(NamedTuple):
     """A field of a message. ``value`` is the value of a varint or fixed number; a field of bytes extends from
     ``start`` to ``end``.
     """
@@ -43,7 +43,7 @@ def read_varint(data: bytes | bytearray | memoryview, at: int, end: int) -> tupl
     raise Malformed("a number of more than 64 bits", at)
 
 
-def read_fields(data: bytes | bytearray | memoryview, at: int, end: int) -> Iterator[Field]:
+def read_fields(data: bytes | bytearray | memoryview, at: int, end: int) -> Iterator[WireField]:
     """Yield the fields of the message between ``at`` and ``end``, in the order in which they were written."""
     while at < end:
         begin = at
@@ -54,7 +54,7 @@ def read_fields(data: bytes | bytearray | memoryview, at: int, end: int) -> Iter
         match wire:
             case 0:
                 value, at = read_varint(data, at, end)
-                yield Field(number, wire, value, begin, at)
+                yield WireField(number, wire, value, begin, at)
                 continue
             case 1:
                 size = 8
@@ -67,7 +67,7 @@ def read_fields(data: bytes | bytearray | memoryview, at: int, end: int) -> Iter
         if size > end - at:
             raise Malformed(f"field {number} claims {size} bytes where {end - at} are left", begin)
         value = int.from_bytes(data[at : at + size], "little") if wire != BYTES else 0
-        yield Field(number, wire, value, at, at + size)
+        yield WireField(number, wire, value, at, at + size)
         at += size
 
 

@@ -11,8 +11,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from extractors.spark.columns.expressions import Reader, flow_of
-from extractors.spark.columns.flow import Flow, Kind, merged
+from extractors.spark.columns.expressions import ReferenceFinder, flow_of
+from extractors.spark.columns.flow import FlowKind, OperatorColumn, merged
 from extractors.spark.columns.lists import attribute, closing
 
 MARKER: Final = re.compile(
@@ -27,7 +27,7 @@ _RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
 MAX_DEPTH: Final = 3
 
 
-def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow:
+def changed(name: str, expression: str, reader: ReferenceFinder, *, merges: bool) -> OperatorColumn:
     """Return the flow of a column that a row change computes with an expression. ``merges`` is true if the change is
     Delta's MERGE.
     """
@@ -43,17 +43,17 @@ def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow
     return kept_as_it_is(name, flow_of(expression, reader)[0])
 
 
-def kept_as_it_is(name: str, flow: Flow) -> Flow:
+def kept_as_it_is(name: str, flow: OperatorColumn) -> OperatorColumn:
     """Move the source of a column from ``data`` to ``kept`` if the column is copied under its own name, because
     nothing flows if that source is the changed table itself.
     """
     one = flow.data.bit_count() == 1 and not flow.kept
-    if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
+    if one and flow.kind is FlowKind.IDENTITY and flow.expression.lower() == name.lower():
         return replace(flow, data=0, kept=flow.data)
     return flow
 
 
-def _chosen(name: str, expression: str, reader: Reader, depth: int) -> Flow:
+def _chosen(name: str, expression: str, reader: ReferenceFinder, depth: int) -> OperatorColumn:
     parts = cases(expression) if depth else None
     # Delta 3.3 prints the last clause that has its own condition as an IF.
     clause = conditional(expression) if depth and parts is None else None

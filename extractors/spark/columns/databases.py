@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from extractors.spark.columns.flow import UNKNOWN, Flow, Kind, SourceColumn
+from extractors.spark.columns.flow import UNKNOWN, FlowKind, OperatorColumn, PlanColumn
 from extractors.spark.columns.lists import Attribute, split
-from extractors.spark.columns.relations import Relation
-from extractors.spark.columns.steps import Step
+from extractors.spark.columns.relations import RowSet
+from extractors.spark.columns.steps import OperatorStep
 from extractors.spark.plan import jdbc
-from extractors.spark.plan.reads import End, EndKind, Reads
+from extractors.spark.plan.reads import EndKind, PlanEnd, Reads
 
 ROWS: Final = ""
 """Name of a pseudocolumn for the conditions of a query, which determine its rows."""
@@ -28,7 +28,7 @@ _WORDS: Final = frozenset(
 )
 
 
-def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+def catalog_scan(step: OperatorStep, columns: tuple[Attribute, ...], reads: Reads) -> RowSet:
     """Return the output of a scan of a JDBC catalogue. Its columns are the table's own columns, or those that the
     database computes from them.
     """
@@ -38,8 +38,8 @@ def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Re
     query = jdbc.sent_query(step.operator.block)
     if len(tables) != 1 or "PushedJoins" in pushed:
         flows = _of_query(step, columns, query, tables)
-        rows = step.sources.bit(SourceColumn(_query_end(query, tables), ROWS)) if query and tables else 0
-        return Relation(columns, flows, names, rows)
+        rows = step.sources.bit(PlanColumn(_query_end(query, tables), ROWS)) if query and tables else 0
+        return RowSet(columns, flows, names, rows)
     [table] = tables
     groups, functions = (
         _elements(pushed.get(name, "")) for name in ("PushedGroupByExpressions", "PushedAggregates")
@@ -48,11 +48,13 @@ def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Re
         known = _grouped(step, columns, groups, functions, table)
         flows = _of_query(step, columns, query, tables) if known is None else known
     else:
-        flows = {each.id: Flow(_bit(step, table, each.name), expression=each.name) for each in columns}
+        flows = {
+            each.id: OperatorColumn(_bit(step, table, each.name), expression=each.name) for each in columns
+        }
     rows = 0
     for name in _names(f"{step.text('PushedFilters')} {pushed.get('PushedTopN', '')}", query):
         rows |= _bit(step, table, name)
-    return Relation(columns, flows, names, rows)
+    return RowSet(columns, flows, names, rows)
 
 
 def _names(text: str, query: str) -> Iterator[str]:
@@ -68,20 +70,24 @@ def _elements(printed: str) -> list[str]:
     return list(split(printed.strip()[1:-1])) if len(printed.strip()) > 2 else []
 
 
-def _bit(step: Step, table: End, name: str) -> int:
-    return step.sources.bit(SourceColumn(table, name))
+def _bit(step: OperatorStep, table: PlanEnd, name: str) -> int:
+    return step.sources.bit(PlanColumn(table, name))
 
 
 def _grouped(
-    step: Step, columns: tuple[Attribute, ...], groups: list[str], functions: list[str], table: End
-) -> dict[int, Flow] | None:
+    step: OperatorStep,
+    columns: tuple[Attribute, ...],
+    groups: list[str],
+    functions: list[str],
+    table: PlanEnd,
+) -> dict[int, OperatorColumn] | None:
     """Return column id → flow for grouping columns and functions of one column, matched to ``columns`` by position.
     Return None if any expression is more complex.
     """
     if len(groups) + len(functions) != len(columns) or not all(map(_COLUMN.fullmatch, groups)):
         return None
     flows = {
-        each.id: Flow(_bit(step, table, text), expression=text)
+        each.id: OperatorColumn(_bit(step, table, text), expression=text)
         for each, text in zip(columns, groups, strict=False)
     }
     control = 0
@@ -93,15 +99,19 @@ def _grouped(
             return None
         counts = function[1] == "*"
         data = 0 if counts else _bit(step, table, function[1])
-        flows[column.id] = Flow(data, control & ~data, Kind.AGGREGATION, expression=text, literal=counts)
+        flows[column.id] = OperatorColumn(
+            data, control & ~data, FlowKind.AGGREGATION, expression=text, literal=counts
+        )
     return flows
 
 
-def _query_end(query: str, tables: list[End]) -> End:
-    return End(EndKind.QUERY, query, tables[0].database)
+def _query_end(query: str, tables: list[PlanEnd]) -> PlanEnd:
+    return PlanEnd(EndKind.QUERY, query, tables[0].database)
 
 
-def _of_query(step: Step, columns: tuple[Attribute, ...], query: str, tables: list[End]) -> dict[int, Flow]:
+def _of_query(
+    step: OperatorStep, columns: tuple[Attribute, ...], query: str, tables: list[PlanEnd]
+) -> dict[int, OperatorColumn]:
     """Return column id → flow. The source of each column is a position in the query that was sent to the database,
     which is parsed later. The flows are unknown if the plan does not contain the query.
     """
@@ -109,6 +119,6 @@ def _of_query(step: Step, columns: tuple[Attribute, ...], query: str, tables: li
         return dict.fromkeys((column.id for column in columns), UNKNOWN)
     end = _query_end(query, tables)
     return {
-        column.id: Flow(step.sources.bit(SourceColumn(end, str(place))), expression=column.name)
+        column.id: OperatorColumn(step.sources.bit(PlanColumn(end, str(place))), expression=column.name)
         for place, column in enumerate(columns)
     }

@@ -15,16 +15,16 @@ from typing import Final
 
 from extractors.spark.columns.flow import (
     CUT_OFF,
-    Doubt,
-    Flow,
-    Kind,
-    SourceColumn,
+    FlowKind,
+    OperatorColumn,
+    PlanColumn,
     Sources,
+    Uncertainty,
     merged,
     strongest,
 )
 from extractors.spark.columns.lists import Attribute, attribute, cuts, split
-from extractors.spark.columns.relations import Relation
+from extractors.spark.columns.relations import RowSet
 from extractors.spark.plan.secrets import without_secrets
 
 MAX_EXPRESSION: Final = 4096
@@ -66,11 +66,11 @@ _SUBQUERY: Final = re.compile(
     r"(?:Reused)?(?:Subquery ){0,2}(?:scalar-)?subquery#\d+(?:, \[id=#\d+\])?(?: \[[^\[\]]*\])?"
 )
 
-SubqueryOf = Callable[[int], Relation | None]
+SubqueryOf = Callable[[int], RowSet | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundReferences:
     """The references in an expression. ``ids`` are the referenced columns of the expression's own operator.
     ``unresolved`` is true if the expression contains something that looks like a column that the operator does not
     have.
@@ -78,8 +78,8 @@ class Found:
 
     data: int = 0
     control: int = 0
-    kind: Kind = Kind.IDENTITY
-    doubt: int = Doubt.NONE
+    kind: FlowKind = FlowKind.IDENTITY
+    uncertainty: int = Uncertainty.NONE
     ids: frozenset[int] = frozenset()
     unresolved: bool = False
     literal: bool = True
@@ -91,40 +91,40 @@ class Found:
     def all(self) -> int:
         return self.data | self.control
 
-    def __or__(self, other: Found) -> Found:
-        return Found(
+    def __or__(self, other: FoundReferences) -> FoundReferences:
+        return FoundReferences(
             self.data | other.data,
             self.control | other.control,
             strongest((self.kind, other.kind)),
-            self.doubt | other.doubt,
+            self.uncertainty | other.uncertainty,
             self.ids | other.ids,
             self.unresolved or other.unresolved,
             self.literal and other.literal,
         )
 
-    def as_control(self) -> Found:
-        return Found(0, self.all, Kind.IDENTITY, self.doubt, self.ids, self.unresolved)
+    def as_control(self) -> FoundReferences:
+        return FoundReferences(0, self.all, FlowKind.IDENTITY, self.uncertainty, self.ids, self.unresolved)
 
 
-NOTHING: Final = Found()
+NOTHING: Final = FoundReferences()
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ReferenceFinder:
     """Finds the references in expressions over the columns of one relation."""
 
-    relation: Relation
+    relation: RowSet
     sources: Sources
     subquery: SubqueryOf
-    outer: Relation | None = None
+    outer: RowSet | None = None
     """Columns to which a subquery may refer in addition to its own, as ``outer(k#39)``."""
 
-    def read(self, text: str) -> Found:
-        data = control = doubt = 0
+    def read(self, text: str) -> FoundReferences:
+        data = control = uncertainty = 0
         literal = True
         ids: set[int] = set()
-        kinds: list[Kind] = []
-        columns: list[tuple[int, int, Flow]] = []
+        kinds: list[FlowKind] = []
+        columns: list[tuple[int, int, OperatorColumn]] = []
         unresolved = False
         for match in _REFERENCE.finditer(text):
             if match["id"]:
@@ -144,7 +144,7 @@ class Reader:
                 found = self._subquery(text, match)
                 data |= found.data
                 control |= found.control
-                doubt |= found.doubt
+                uncertainty |= found.uncertainty
                 literal = literal and found.literal
                 kinds.append(found.kind)
         for _, number, flow in columns:
@@ -152,18 +152,20 @@ class Reader:
             kinds.append(flow.kind)
             data |= flow.data | flow.kept
             control |= flow.control
-            doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
+            uncertainty |= Uncertainty.INCOMPLETE if flow.unexplained else flow.uncertainty
             literal = literal and flow.literal
         if unresolved and self.relation.columns is None:
-            doubt, literal = doubt | Doubt.INCOMPLETE, False
+            uncertainty, literal = uncertainty | Uncertainty.INCOMPLETE, False
         if _OBJECT.search(text):
-            doubt, literal = doubt | Doubt.OPAQUE | Doubt.INCOMPLETE, False
-        return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved, literal)
+            uncertainty, literal = uncertainty | Uncertainty.OPAQUE | Uncertainty.INCOMPLETE, False
+        return FoundReferences(
+            data, control, strongest(kinds), uncertainty, frozenset(ids), unresolved, literal
+        )
 
     def _looks_like_a_column(self, text: str, position: int) -> bool:
         return _UNRESOLVED.search(text, max(0, position - MAX_NAME), position) is not None
 
-    def _column(self, text: str, match: re.Match[str]) -> tuple[Flow, str] | None:
+    def _column(self, text: str, match: re.Match[str]) -> tuple[OperatorColumn, str] | None:
         number = int(match["id"])
         known = self.relation.find(number)
         if known is None and self.outer is not None:
@@ -178,15 +180,15 @@ class Reader:
             if named and hidden.first <= number <= hidden.last and _BEFORE.search(text, 0, named.start()):
                 bits = 0
                 for end in hidden.ends:
-                    bits |= self.sources.bit(SourceColumn(end, named[0]))
-                return Flow(bits, doubt=Doubt.INFERRED), named[0]
+                    bits |= self.sources.bit(PlanColumn(end, named[0]))
+                return OperatorColumn(bits, uncertainty=Uncertainty.INFERRED), named[0]
         return None
 
     def hides(self, number: int) -> bool:
         """Whether a column belongs to a table whose list of columns was truncated."""
         return any(hidden.first <= number <= hidden.last for hidden in self.relation.hidden)
 
-    def _subquery(self, text: str, match: re.Match[str]) -> Found:
+    def _subquery(self, text: str, match: re.Match[str]) -> FoundReferences:
         if match[0].startswith("dynamicpruning"):
             return NOTHING  # only a hint for the scan; the condition is in a join
         number = int(match["subquery"] or match["logical"])
@@ -194,10 +196,14 @@ class Reader:
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
             # No subquery has this number, so the match is part of a column's name or of a literal.
-            return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
+            return (
+                outer | FoundReferences(uncertainty=Uncertainty.INCOMPLETE)
+                if ", [id=#" in match[0]
+                else outer
+            )
         flows = relation.in_order()
         if flows is None:
-            return outer | Found(doubt=Doubt.INCOMPLETE)
+            return outer | FoundReferences(uncertainty=Uncertainty.INCOMPLETE)
         before = text[max(0, match.start() - 24) : match.start()]
         predicate = match["predicate"] or before.endswith(" IN ")
         if len(flows) == 1 and flows[0].fields and text.startswith(".", match.end()):
@@ -205,11 +211,13 @@ class Reader:
             flows = [field_of(flows[0], text[match.end() + 1 : match.end() + MAX_NAME])]
         found = NOTHING
         for flow in flows:
-            found |= Found(flow.data, flow.control, flow.kind, flow.doubt, literal=flow.literal)
-        found |= Found(control=relation.rows, doubt=relation.doubt)
+            found |= FoundReferences(
+                flow.data, flow.control, flow.kind, flow.uncertainty, literal=flow.literal
+            )
+        found |= FoundReferences(control=relation.rows, uncertainty=relation.uncertainty)
         return outer | (found.as_control() if predicate else found)
 
-    def whole_subquery(self, text: str) -> Flow | None:
+    def whole_subquery(self, text: str) -> OperatorColumn | None:
         """Return the column of a subquery if the expression consists only of that subquery; else None."""
         match = _SUBQUERY.fullmatch(text)
         number = _REFERENCE.search(text) if match else None
@@ -217,19 +225,19 @@ class Reader:
         flows = relation.in_order() if relation else None
         return flows[0] if flows and len(flows) == 1 else None
 
-    def condition(self, text: str) -> Found:
+    def condition(self, text: str) -> FoundReferences:
         """Return the references in a condition. They are marked as cut if arguments are missing."""
         found = self.read(text)
-        return found | Found(doubt=CUT_OFF.doubt) if cuts(text) else found
+        return found | FoundReferences(uncertainty=CUT_OFF.uncertainty) if cuts(text) else found
 
 
-def field_of(flow: Flow, behind: str) -> Flow:
+def field_of(flow: OperatorColumn, behind: str) -> OperatorColumn:
     """Return the struct field whose name is at the start of ``behind``, or the whole struct if no name matches."""
     named = [(name, each) for name, each in flow.fields if behind.startswith(name)]
     return max(named, key=lambda one: len(one[0]))[1] if named else flow
 
 
-def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow], ...]:
+def fields(text: str, reader: ReferenceFinder, depth: int = 0) -> tuple[tuple[str, OperatorColumn], ...]:
     """Return (name, flow) of each field of the struct, or array of structs, that an expression builds; () if it builds
     neither.
     """
@@ -280,7 +288,7 @@ def unwrapped(text: str) -> str:
     return text
 
 
-def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
+def defined(text: str, reader: ReferenceFinder) -> tuple[Attribute | None, OperatorColumn, FoundReferences]:
     """Return the column that an element of a list defines, the flow of that column, and the references in the element."""
     column = attribute(text)
     if column is not None and (known := reader.relation.find(column.id)):
@@ -289,11 +297,11 @@ def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
             return (
                 column,
                 flow,
-                Found(
+                FoundReferences(
                     flow.data,
                     flow.control,
                     flow.kind,
-                    flow.doubt,
+                    flow.uncertainty,
                     frozenset((column.id,)),
                     literal=flow.literal,
                 ),
@@ -304,10 +312,10 @@ def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
     return column, *flow_of(expression, reader)
 
 
-UNDEFINED: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
+UNDEFINED: Final = OperatorColumn(kind=FlowKind.TRANSFORMATION, uncertainty=Uncertainty.INCOMPLETE)
 
 
-def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
+def flow_of(expression: str, reader: ReferenceFinder) -> tuple[OperatorColumn, FoundReferences]:
     """Return the flow of an expression, and the references in it."""
     bare = unwrapped(expression)
     found = reader.read(bare)
@@ -315,13 +323,13 @@ def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
     known = reader.relation.find(same.id) if same is not None and found.ids == {same.id} else None
     if same is not None and known is not None and same.name.lower() == known[1].lower():
         return known[0], found
-    kind = strongest((found.kind, Kind.TRANSFORMATION))
+    kind = strongest((found.kind, FlowKind.TRANSFORMATION))
     parts = fields(bare, reader) if bare.startswith(_STRUCTS) else ()
     whole = reader.whole_subquery(bare) if not parts else None
     if whole is not None:
         parts = whole.fields
-    return Flow(
-        found.data, found.control, kind, found.doubt, readable(bare), parts, literal=found.literal
+    return OperatorColumn(
+        found.data, found.control, kind, found.uncertainty, readable(bare), parts, literal=found.literal
     ), found
 
 

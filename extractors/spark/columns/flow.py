@@ -8,25 +8,26 @@ from enum import StrEnum
 from typing import Final
 
 from extractors.spark.incomplete import Incomplete
-from extractors.spark.plan.reads import End
+from extractors.spark.plan.reads import PlanEnd
 
 
-class Kind(StrEnum):
+class FlowKind(StrEnum):
     IDENTITY = "IDENTITY"
     TRANSFORMATION = "TRANSFORMATION"
     AGGREGATION = "AGGREGATION"
 
 
-_RANK: Final = {kind: rank for rank, kind in enumerate(Kind)}
+_RANK: Final = {kind: rank for rank, kind in enumerate(FlowKind)}
 
 
-def strongest(kinds: Iterable[Kind]) -> Kind:
-    return max(kinds, key=_RANK.__getitem__, default=Kind.IDENTITY)
+def strongest(kinds: Iterable[FlowKind]) -> FlowKind:
+    return max(kinds, key=_RANK.__getitem__, default=FlowKind.IDENTITY)
 
 
-class Doubt:
-    """Doubts about a column, as bits. INFERRED: the flow is derived from other parts of the plan. OPAQUE: a program is
-    between the column and its sources. INCOMPLETE: something is missing; the higher bits give the reason, if known.
+class Uncertainty:
+    """Uncertainties about a column, as bits. INFERRED: the flow is derived from other parts of the plan. OPAQUE: a
+    program is between the column and its sources. INCOMPLETE: something is missing; the higher bits give the reason, if
+    known.
     """
 
     NONE: Final = 0
@@ -42,33 +43,33 @@ class Doubt:
 
 
 REASONS: Final = (
-    (Doubt.CUT, Incomplete.FIELDS_CUT),
-    (Doubt.PROGRAM, Incomplete.PROGRAM),
-    (Doubt.OPERATOR, Incomplete.UNKNOWN_OPERATOR),
-    (Doubt.INPUT, Incomplete.UNKNOWN_INPUT),
-    (Doubt.PATHS, Incomplete.PATHS_CUT),
+    (Uncertainty.CUT, Incomplete.FIELDS_CUT),
+    (Uncertainty.PROGRAM, Incomplete.PROGRAM),
+    (Uncertainty.OPERATOR, Incomplete.UNKNOWN_OPERATOR),
+    (Uncertainty.INPUT, Incomplete.UNKNOWN_INPUT),
+    (Uncertainty.PATHS, Incomplete.PATHS_CUT),
 )
 
 
-def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
+def reasons_of(uncertainty: int) -> tuple[Incomplete, ...]:
     """Return the reasons why a column's flow is incomplete; () if it is complete."""
-    if not doubt & Doubt.INCOMPLETE:
+    if not uncertainty & Uncertainty.INCOMPLETE:
         return ()
-    return tuple(reason for bit, reason in REASONS if doubt & bit) or (Incomplete.UNKNOWN_COLUMN,)
+    return tuple(reason for bit, reason in REASONS if uncertainty & bit) or (Incomplete.UNKNOWN_COLUMN,)
 
 
 @dataclass(frozen=True, slots=True)
-class SourceColumn:
+class PlanColumn:
     """A column that a plan reads."""
 
-    end: End
+    end: PlanEnd
     name: str
 
 
 MAX_SOURCES: Final = 20_000
 
 
-class TooMuch(Exception):
+class TooManyColumns(Exception):
     """A plan has too many columns to follow."""
 
 
@@ -80,20 +81,20 @@ class Sources:
         """Whether the plan changes existing rows; see `extractors.spark.columns.changes`."""
         self.driver_rows = driver_rows
         """Whether the plan's local rows may come from a program; see `extractors.spark.plan.local_rows`."""
-        self._bits: dict[SourceColumn, int] = {}
-        self._columns: list[SourceColumn] = []
+        self._bits: dict[PlanColumn, int] = {}
+        self._columns: list[PlanColumn] = []
 
-    def bit(self, column: SourceColumn) -> int:
-        """Return the set that contains only this column. Raises `TooMuch`."""
+    def bit(self, column: PlanColumn) -> int:
+        """Return the set that contains only this column. Raises `TooManyColumns`."""
         place = self._bits.get(column)
         if place is None:
             place = self._bits[column] = len(self._columns)
             self._columns.append(column)
             if place >= MAX_SOURCES:
-                raise TooMuch
+                raise TooManyColumns
         return 1 << place
 
-    def columns(self, bits: int) -> Iterator[SourceColumn]:
+    def columns(self, bits: int) -> Iterator[PlanColumn]:
         while bits:
             lowest = bits & -bits
             yield self._columns[lowest.bit_length() - 1]
@@ -101,15 +102,15 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class OperatorColumn:
     """One column of an operator. ``data`` and ``control`` are sets of columns in `Sources`."""
 
     data: int = 0
     control: int = 0
-    kind: Kind = Kind.IDENTITY
-    doubt: int = Doubt.NONE
+    kind: FlowKind = FlowKind.IDENTITY
+    uncertainty: int = Uncertainty.NONE
     expression: str = ""
-    fields: tuple[tuple[str, Flow], ...] = ()
+    fields: tuple[tuple[str, OperatorColumn], ...] = ()
     """(name, flow) of each field of a struct that the plan itself builds."""
     kept: int = 0
     """In a row change, the source columns of the same name whose values are copied unchanged. Nothing flows if they
@@ -122,32 +123,40 @@ class Flow:
 
     @property
     def unexplained(self) -> bool:
-        """Whether the column has neither a source nor a doubt and is not known to be a literal. In that case,
+        """Whether the column has neither a source nor an uncertainty and is not known to be a literal. In that case,
         something was overlooked.
         """
-        return not (self.data or self.kept or self.doubt or self.literal)
+        return not (self.data or self.kept or self.uncertainty or self.literal)
 
 
-UNKNOWN: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
-CUT_OFF: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE | Doubt.CUT)
-FROM_PROGRAM: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE | Doubt.PROGRAM)
-BY_UNKNOWN_OPERATOR: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE | Doubt.OPERATOR)
-CONSTANT: Final = Flow(kind=Kind.TRANSFORMATION, literal=True)
+UNKNOWN: Final = OperatorColumn(kind=FlowKind.TRANSFORMATION, uncertainty=Uncertainty.INCOMPLETE)
+CUT_OFF: Final = OperatorColumn(
+    kind=FlowKind.TRANSFORMATION, uncertainty=Uncertainty.INCOMPLETE | Uncertainty.CUT
+)
+FROM_PROGRAM: Final = OperatorColumn(
+    kind=FlowKind.TRANSFORMATION, uncertainty=Uncertainty.INCOMPLETE | Uncertainty.PROGRAM
+)
+BY_UNKNOWN_OPERATOR: Final = OperatorColumn(
+    kind=FlowKind.TRANSFORMATION, uncertainty=Uncertainty.INCOMPLETE | Uncertainty.OPERATOR
+)
+CONSTANT: Final = OperatorColumn(kind=FlowKind.TRANSFORMATION, literal=True)
 
 
-def merged(flows: Iterable[Flow]) -> Flow:
+def merged(flows: Iterable[OperatorColumn]) -> OperatorColumn:
     """Return the merged flow of one column that takes values from several flows, as in a union or in two writes of one
     table.
     """
     flows = list(flows)
     if len(flows) == 1:
         return flows[0]
-    data = control = doubt = kept = 0
+    data = control = uncertainty = kept = 0
     for flow in flows:
         data |= flow.data
         kept |= flow.kept
         control |= flow.control
-        doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
+        uncertainty |= Uncertainty.INCOMPLETE if flow.unexplained else flow.uncertainty
     expressions = dict.fromkeys(flow.expression for flow in flows if flow.expression)
     kind, literal = strongest(flow.kind for flow in flows), all(flow.literal for flow in flows)
-    return Flow(data, control, kind, doubt, next(iter(expressions), ""), kept=kept, literal=literal)
+    return OperatorColumn(
+        data, control, kind, uncertainty, next(iter(expressions), ""), kept=kept, literal=literal
+    )

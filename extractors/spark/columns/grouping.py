@@ -8,15 +8,23 @@ from typing import Final
 
 from extractors.spark.columns.expressions import (
     NOTHING,
-    Found,
-    Reader,
+    FoundReferences,
+    ReferenceFinder,
     defined,
     flow_of,
     lacks,
     parted,
     readable,
 )
-from extractors.spark.columns.flow import CUT_OFF, UNKNOWN, Doubt, Flow, Kind, merged, strongest
+from extractors.spark.columns.flow import (
+    CUT_OFF,
+    UNKNOWN,
+    FlowKind,
+    OperatorColumn,
+    Uncertainty,
+    merged,
+    strongest,
+)
 from extractors.spark.columns.lists import (
     ID,
     Attribute,
@@ -27,9 +35,9 @@ from extractors.spark.columns.lists import (
     expressions,
     split,
 )
-from extractors.spark.columns.relations import Relation, made
+from extractors.spark.columns.relations import RowSet, made
 from extractors.spark.columns.rows import projected
-from extractors.spark.columns.steps import Step, completed, opaque
+from extractors.spark.columns.steps import OperatorStep, completed, opaque
 
 _FILTER: Final = " FILTER (WHERE "
 _ID: Final = re.compile(ID)
@@ -48,7 +56,7 @@ _ORDER: Final = re.compile(r" (?:ASC|DESC) NULLS (?:FIRST|LAST)\Z")
 _GENERATOR: Final = re.compile(r", (?:true|false), (?:[\w$.`-]+, )?(?=\[)")
 
 
-def aggregate(step: Step) -> Relation:
+def aggregate(step: OperatorStep) -> RowSet:
     """Return the output of one step of an aggregate. The ``Results`` of the last step name the arguments as in the
     first step.
     """
@@ -65,8 +73,8 @@ def aggregate(step: Step) -> Relation:
     scope = replace(over, flows=key_columns.flows, names=key_columns.names, below=over)
     reader = step.reader(scope)
     filters = dict(over.filters)
-    flows: list[Flow] = []
-    founds: list[Found] = []
+    flows: list[OperatorColumn] = []
+    founds: list[FoundReferences] = []
     before = over.functions if len(over.functions) == len(functions.texts) else ()
     for place, text in enumerate(functions.texts):
         flow, found = _computed(text, reader, group, filters)
@@ -83,7 +91,7 @@ def aggregate(step: Step) -> Relation:
             flows[place] = replace(
                 flows[place],
                 data=flows[place].data | before[place].data,
-                doubt=flows[place].doubt | before[place].doubt,
+                uncertainty=flows[place].uncertainty | before[place].uncertainty,
             )
     else:
         flows = completed(step, functions.texts, founds, flows, group.ids)
@@ -101,13 +109,13 @@ def aggregate(step: Step) -> Relation:
     return step.result(replace(given, below=scope, filters=filters, functions=handed_on))
 
 
-def _keys(step: Step) -> tuple[Relation, Found] | None:
+def _keys(step: OperatorStep) -> tuple[RowSet, FoundReferences] | None:
     """Return the grouping columns, and the references in all of them. Return None if the list cannot be split."""
     listed = step.listed("Keys")
     if listed.more < 0:
         return None
     reader = step.reader()
-    flows: dict[int, Flow] = {}
+    flows: dict[int, OperatorColumn] = {}
     names: dict[int, str] = {}
     group = NOTHING
     for text in listed.texts:
@@ -115,10 +123,12 @@ def _keys(step: Step) -> tuple[Relation, Found] | None:
         if column is not None:
             flows[column.id], names[column.id] = flow, column.name
         group |= found
-    return Relation(None, flows, names), group
+    return RowSet(None, flows, names), group
 
 
-def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) -> tuple[Flow, Found]:
+def _computed(
+    text: str, reader: ReferenceFinder, group: FoundReferences, filters: dict[str, int]
+) -> tuple[OperatorColumn, FoundReferences]:
     """Return the flow of one function of an aggregate, and the references in the function. Only the first step prints
     a FILTER, which also controls the value of the last step. ``filters`` maps functions to the sources of their
     FILTERs.
@@ -129,11 +139,13 @@ def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) 
         filters[bare] = filters.get(bare, 0) | reader.read(condition).all
     found = _values(bare, reader)
     control = found.control | group.all | filters.get(bare, 0)
-    doubt = found.doubt | group.doubt
-    return Flow(found.data, control, Kind.AGGREGATION, doubt, readable(bare), literal=found.literal), found
+    uncertainty = found.uncertainty | group.uncertainty
+    return OperatorColumn(
+        found.data, control, FlowKind.AGGREGATION, uncertainty, readable(bare), literal=found.literal
+    ), found
 
 
-def _values(function: str, reader: Reader) -> Found:
+def _values(function: str, reader: ReferenceFinder) -> FoundReferences:
     """Return the references in an aggregate function. Arguments that only select or order the values are control flow."""
     name, _, rest = function.partition("(")
     if name not in ("pivotfirst", "listagg", "string_agg") or not rest.endswith(")"):
@@ -147,7 +159,7 @@ def _values(function: str, reader: Reader) -> Found:
     return reader.read(values) | reader.read(order).as_control()
 
 
-def _logical_aggregate(step: Step) -> Relation:
+def _logical_aggregate(step: OperatorStep) -> RowSet:
     """Return the output of an aggregate in a logical plan. Its arguments are keys and results: ``[k#1], [k#1, sum(v#2)
     AS s#3]``.
     """
@@ -168,17 +180,19 @@ def _logical_aggregate(step: Step) -> Relation:
             continue
         flow = flows[column.id]
         if _AGGREGATE.search(expression):
-            kind = Kind.AGGREGATION
+            kind = FlowKind.AGGREGATION
             value, condition = _filtered(expression)
             found = _values(value, reader)
             control = found.control | group.all | reader.read(condition).all
-            doubt = flow.doubt | group.doubt
-            flows[column.id] = Flow(found.data, control, kind, doubt, flow.expression, literal=found.literal)
-    doubt = Doubt.NONE if keys.whole else CUT_OFF.doubt
-    return replace(given, flows=flows).with_rows(0, doubt)
+            uncertainty = flow.uncertainty | group.uncertainty
+            flows[column.id] = OperatorColumn(
+                found.data, control, kind, uncertainty, flow.expression, literal=found.literal
+            )
+    uncertainty = Uncertainty.NONE if keys.whole else CUT_OFF.uncertainty
+    return replace(given, flows=flows).with_rows(0, uncertainty)
 
 
-def window(step: Step) -> Relation:
+def window(step: OperatorStep) -> RowSet:
     """Return the output of a window such as ``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``.
     Partition and order are control flow.
     """
@@ -190,8 +204,8 @@ def window(step: Step) -> Relation:
     added: list[Attribute] = []
     if listed.more >= 0:
         reader = step.reader()
-        computed: list[Flow] = []
-        founds: list[Found] = []
+        computed: list[OperatorColumn] = []
+        founds: list[FoundReferences] = []
         for text in listed.texts:
             expression, column = parted(text)
             flow, found = _over_window(expression, reader)
@@ -199,14 +213,14 @@ def window(step: Step) -> Relation:
             founds.append(found)
             added.append(column or Attribute("", -1))
             if lacks(text):
-                computed[-1] = replace(flow, doubt=flow.doubt | CUT_OFF.doubt)
+                computed[-1] = replace(flow, uncertainty=flow.uncertainty | CUT_OFF.uncertainty)
         for column, flow in zip(added, computed, strict=True):
             flows[column.id], names[column.id] = flow, column.name
     columns = None if over.columns is None or not listed.whole else (*over.columns, *added)
     return step.result(replace(over, columns=columns, flows=flows, names=names, needed=frozenset()))
 
 
-def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
+def _over_window(expression: str, reader: ReferenceFinder) -> tuple[OperatorColumn, FoundReferences]:
     values, specifications, position = [], [], 0
     while (start := expression.find(_SPEC, position)) >= 0:
         values.append(expression[position:start])
@@ -218,12 +232,16 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
     found = reader.read(function)
     if _ORDER_ONLY.match(function):
         found = found.as_control()
-    kind = Kind.AGGREGATION if _AGGREGATE.match(function) else strongest((found.kind, Kind.TRANSFORMATION))
-    flow = Flow(
+    kind = (
+        FlowKind.AGGREGATION
+        if _AGGREGATE.match(function)
+        else strongest((found.kind, FlowKind.TRANSFORMATION))
+    )
+    flow = OperatorColumn(
         found.data,
         found.control | control.all,
         kind,
-        found.doubt | control.doubt,
+        found.uncertainty | control.uncertainty,
         readable(expression),
         literal=found.literal,
     )
@@ -240,7 +258,7 @@ def _filtered(text: str) -> tuple[str, str]:
     return text, " ".join(conditions)
 
 
-def generate(step: Step) -> Relation:
+def generate(step: OperatorStep) -> RowSet:
     """Return the output of a generator such as ``explode(arr#1), [id#2], false, [e#3]``. The first list has the input
     columns that are kept, the last one the generated columns.
     """
@@ -272,7 +290,7 @@ def generate(step: Step) -> Relation:
         passed = None if kept is None else [column.id for column in kept]
         flow = completed(step, [generator], [found], [flow], passed or [])[0]
         if passed is None and lacks(generator):
-            flow = replace(flow_of(generator, reader)[0], doubt=CUT_OFF.doubt)
+            flow = replace(flow_of(generator, reader)[0], uncertainty=CUT_OFF.uncertainty)
         parts = [part for _, part in flow.fields] if name.startswith("inline") else []
         for place, column in enumerate(out):
             flows[column.id] = parts[place] if len(parts) == len(out) else flow
@@ -280,7 +298,7 @@ def generate(step: Step) -> Relation:
     return step.result(replace(over, columns=columns, flows=flows, names=names, needed=frozenset()))
 
 
-def _repeated(step: Step, text: str) -> Relation:
+def _repeated(step: OperatorStep, text: str) -> RowSet:
     """Return the output of EXCEPT ALL or INTERSECT ALL, printed as ``replicaterows(sum#9, id#1, k#2), …``. Each column
     keeps its id.
     """
@@ -289,7 +307,7 @@ def _repeated(step: Step, text: str) -> Relation:
     flows = {number: first.get(number, flow) for number, flow in over.flows.items()}
     count = step.reader().read(next(split(text[len("replicaterows(") :])))
     given = replace(over, flows=flows, columns=None, needed=frozenset())
-    return step.result(given.with_rows(count.all, count.doubt))
+    return step.result(given.with_rows(count.all, count.uncertainty))
 
 
 def _are_columns(text: str) -> bool:
@@ -298,7 +316,7 @@ def _are_columns(text: str) -> bool:
     return listed.more >= 0 and all(attribute(each) for each in listed.texts)
 
 
-def evaluate_python(step: Step) -> Relation:
+def evaluate_python(step: OperatorStep) -> RowSet:
     """Return the output of calls of Python functions such as ``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``.
     Each call gives one column.
     """
@@ -313,8 +331,10 @@ def evaluate_python(step: Step) -> Relation:
         for text, column in zip(calls.texts, out, strict=True):
             call = attribute(text)
             flow, _ = flow_of(call.name if call else text, step.reader())
-            doubt = flow.doubt | (CUT_OFF.doubt if lacks(text) else Doubt.NONE)
-            flow = replace(flow, kind=strongest((flow.kind, Kind.TRANSFORMATION)), doubt=doubt)
+            uncertainty = flow.uncertainty | (CUT_OFF.uncertainty if lacks(text) else Uncertainty.NONE)
+            flow = replace(
+                flow, kind=strongest((flow.kind, FlowKind.TRANSFORMATION)), uncertainty=uncertainty
+            )
             added.append(column or Attribute("", -1))
             flows[added[-1].id], names[added[-1].id] = flow, added[-1].name
     whole = over.columns is not None and calls.whole
@@ -323,7 +343,7 @@ def evaluate_python(step: Step) -> Relation:
     return step.result(given)
 
 
-def aggregate_python(step: Step) -> Relation:
+def aggregate_python(step: OperatorStep) -> RowSet:
     """Return the output of a Python aggregate. Its arguments are keys, calls and results: ``[k#1], [f(v#2)#3], [k#1,
     f(v)#3 AS m#4]``.
     """
@@ -345,11 +365,11 @@ def aggregate_python(step: Step) -> Relation:
             continue
         found = reader.read(call.name)
         control = found.control | group.all
-        flow = Flow(
+        flow = OperatorColumn(
             found.data,
             control,
-            Kind.AGGREGATION,
-            found.doubt,
+            FlowKind.AGGREGATION,
+            found.uncertainty,
             readable(call.name),
             literal=found.literal,
         )

@@ -159,7 +159,7 @@ def split(text: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutArguments:
     """Arguments of a function that were cut off. ``count`` is the number of arguments, ``columns`` the number of them
     that may be columns.
     """
@@ -179,11 +179,11 @@ class Cut:
 _NO_COLUMNS: Final = frozenset({"pivotfirst", "IN", "INSET", ""})
 
 
-def cuts(text: str) -> list[Cut]:
+def cuts(text: str) -> list[CutArguments]:
     """Return the cuts within the functions of a text, ignoring lists of literals."""
     if " more fields" not in text:
         return []
-    found: list[Cut] = []
+    found: list[CutArguments] = []
     opened: list[int] = []
     for match in _BRACKET_OR_MORE.finditer(text):
         mark = match[0]
@@ -196,7 +196,7 @@ def cuts(text: str) -> list[Cut]:
             function = _FUNCTION.search(text, max(0, opened[-1] - 100), opened[-1])
             name = function[0] if function else ""
             if name not in _NO_COLUMNS:
-                found.append(Cut(name, int(match[1])))
+                found.append(CutArguments(name, int(match[1])))
     return found
 
 

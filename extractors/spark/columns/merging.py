@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from extractors.spark.columns.changes import kept_as_it_is
 from extractors.spark.columns.expressions import flow_of
-from extractors.spark.columns.flow import CONSTANT, CUT_OFF, Flow, merged
+from extractors.spark.columns.flow import CONSTANT, CUT_OFF, OperatorColumn, merged
 from extractors.spark.columns.lists import Attribute, attributes, cuts, elements, split
-from extractors.spark.columns.relations import Relation, made
-from extractors.spark.columns.steps import Step
+from extractors.spark.columns.relations import RowSet, made
+from extractors.spark.columns.steps import OperatorStep
 
 
-def merge_rows(step: Step) -> Relation:
+def merge_rows(step: OperatorStep) -> RowSet:
     """Return the output of MergeRows. Spark prints it as ``[keep(Update, cond, n, exprs…), …]``, and each instruction
     has one expression per column of the table.
 
@@ -28,8 +28,8 @@ def merge_rows(step: Step) -> Relation:
         return _merged_lists(step, wanted)
     names = {column.id: column.name for column in wanted}
     reader = step.reader()
-    found: dict[int, list[Flow]] = {column.id: [] for column in wanted}
-    rows, doubt = over.rows, over.doubt
+    found: dict[int, list[OperatorColumn]] = {column.id: [] for column in wanted}
+    rows, uncertainty = over.rows, over.uncertainty
     assigned = False
     for text in step.arguments:
         for instruction in elements(text).texts if text.startswith("[") else ():
@@ -41,7 +41,7 @@ def merge_rows(step: Step) -> Relation:
             # `split` deletes a row and inserts another one. Its last expressions belong to the new row.
             printed = {"keep": 1, "split": 2, "discard": 0}[name] * len(wanted)
             condition = reader.read(", ".join(parts[: len(parts) - printed]))
-            rows, doubt = rows | condition.all, doubt | condition.doubt
+            rows, uncertainty = rows | condition.all, uncertainty | condition.uncertainty
             if printed and cuts(instruction):
                 assigned = True
                 for each in found.values():
@@ -54,10 +54,10 @@ def merge_rows(step: Step) -> Relation:
     if not assigned:
         return step.result(made(None, {}, {}, over))
     flows = {number: merged(each) for number, each in found.items()}
-    return Relation(wanted, flows, names, rows, doubt)
+    return RowSet(wanted, flows, names, rows, uncertainty)
 
 
-def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
+def _merged_lists(step: OperatorStep, wanted: tuple[Attribute, ...]) -> RowSet:
     """Return the output of Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row],
     true, true, [columns]``.
 
@@ -66,13 +66,13 @@ def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
     merge-on-read, each row begins with its operation; a row with 1 (delete) gives no values.
     """
     over, reader = step.input, step.reader()
-    rows, doubt = over.rows, over.doubt
-    found: dict[int, list[Flow]] = {column.id: [] for column in wanted}
+    rows, uncertainty = over.rows, over.uncertainty
+    found: dict[int, list[OperatorColumn]] = {column.id: [] for column in wanted}
     lists = [text for text in step.arguments if text.startswith("[")][:-1]
     for text, following in zip(lists, [*lists[1:], ""], strict=True):
         if not text.startswith("[[") and following.startswith("[["):
             condition = reader.read(text)
-            rows, doubt = rows | condition.all, doubt | condition.doubt
+            rows, uncertainty = rows | condition.all, uncertainty | condition.uncertainty
             continue
         for row in _rows_in(text):
             expressions = elements(row)
@@ -83,7 +83,7 @@ def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
                 flow = flow_of(expressions.texts[at], reader)[0] if known else step.unknown
                 found[column.id].append(kept_as_it_is(column.name, flow))
     flows = {number: merged(each) if each else CONSTANT for number, each in found.items()}
-    return Relation(wanted, flows, {column.id: column.name for column in wanted}, rows, doubt)
+    return RowSet(wanted, flows, {column.id: column.name for column in wanted}, rows, uncertainty)
 
 
 def _rows_in(text: str) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _rows_in(text: str) -> Iterator[str]:
         yield from _rows_in(each)
 
 
-def _outputs(step: Step) -> tuple[Attribute, ...] | None:
+def _outputs(step: OperatorStep) -> tuple[Attribute, ...] | None:
     """Return the output columns, which are the last list among the step's arguments. Return None if there is no list
     or it was truncated.
     """

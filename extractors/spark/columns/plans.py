@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import Final
 
 from extractors.spark.columns import grouping, rows, sources
-from extractors.spark.columns.expressions import Reader
-from extractors.spark.columns.flow import UNKNOWN, Sources, TooMuch, merged
+from extractors.spark.columns.expressions import ReferenceFinder
+from extractors.spark.columns.flow import UNKNOWN, Sources, TooManyColumns, merged
 from extractors.spark.columns.lists import Attribute, attributes
 from extractors.spark.columns.merging import merge_rows
-from extractors.spark.columns.relations import Relation
-from extractors.spark.columns.steps import Step, beside
+from extractors.spark.columns.relations import RowSet
+from extractors.spark.columns.steps import OperatorStep, beside
 from extractors.spark.plan.jdbc import written_table
 from extractors.spark.plan.kinds import PASSING
 from extractors.spark.plan.reads import MATERIALIZED, Reads, logical_reads
-from extractors.spark.plan.text import Field, Operator, PlanText
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.text import BlockField, Operator, PlanText
+from extractors.spark.plan.tree import OperatorNode
 
 MAX_WORK: Final = 10_000_000
 """Maximum number of columns that all operators of a plan list and receive in total. Beyond it, the plan is not read at
@@ -26,9 +26,9 @@ column level.
 """
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
-"""Maximum depth of nested plans. Beyond it, `TooMuch` is raised."""
+"""Maximum depth of nested plans. Beyond it, `TooManyColumns` is raised."""
 
-RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
+RULES: Final[Mapping[str, Callable[[OperatorStep], RowSet]]] = {
     "Project": rows.project,
     "ProjectExec": rows.project,
     "Filter": rows.select,
@@ -106,7 +106,7 @@ class Plans:
     def __init__(
         self,
         text: PlanText,
-        nodes: Iterable[Node],
+        nodes: Iterable[OperatorNode],
         *,
         changes_rows: bool = False,
         driver_rows: bool = False,
@@ -114,31 +114,31 @@ class Plans:
         self.sources = Sources(changes_rows=changes_rows, driver_rows=driver_rows)
         self._text = text
         self._scans = sources.Scans(nodes, text)
-        self._done: dict[int, Relation] = {}
-        self._subqueries: dict[int, Relation | None] = {}
+        self._done: dict[int, RowSet] = {}
+        self._subqueries: dict[int, RowSet | None] = {}
         self._operators: dict[int, Operator] = {}
         self._work = 0
         self._nested = 0
-        self._fields: dict[int, Mapping[str, Field] | None] = {}
-        self._ctes: dict[str, Relation] = {}
+        self._fields: dict[int, Mapping[str, BlockField] | None] = {}
+        self._ctes: dict[str, RowSet] = {}
         self._aliases: dict[int, Operator] | None = None
         self._reusing: set[int] = set()
-        self._loops: list[Relation] = []
-        self._outer: list[Relation] = []
+        self._loops: list[RowSet] = []
+        self._outer: list[RowSet] = []
 
-    def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> Relation:
+    def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> RowSet:
         """Return the output of an operator. ``wanted`` are the columns that the operator above lists as its input; None
-        if it lists none. Raises `TooMuch`, after which this object must not be used again."""
+        if it lists none. Raises `TooManyColumns`, after which this object must not be used again."""
         self._nested += 1
         if self._nested > MAX_NESTED:
-            raise TooMuch
+            raise TooManyColumns
         found = self._relation(root, wanted)
         self._nested -= 1
         return found
 
-    def _relation(self, root: Operator, wanted: tuple[Attribute, ...] | None) -> Relation:
+    def _relation(self, root: Operator, wanted: tuple[Attribute, ...] | None) -> RowSet:
         # Iterative instead of recursive, because a plan may be thousands of operators deep.
-        results: list[Relation] = []
+        results: list[RowSet] = []
         stack = [(root, wanted, False)]
         while stack:
             operator, listed, ready = stack.pop()
@@ -171,12 +171,12 @@ class Plans:
             return None
         return attributes(found.text, found.count) if found.text != "[]" else ()
 
-    def _fields_of(self, operator: Operator) -> Mapping[str, Field] | None:
+    def _fields_of(self, operator: Operator) -> Mapping[str, BlockField] | None:
         if operator.number not in self._fields:
             self._fields[operator.number] = operator.fields()
         return self._fields[operator.number]
 
-    def subquery(self, number: int) -> Relation | None:
+    def subquery(self, number: int) -> RowSet | None:
         """Return the output of the subquery with this number; None if the number is unknown."""
         if number not in self._subqueries:
             self._subqueries[number] = None  # a self-reference comes from a literal
@@ -185,21 +185,19 @@ class Plans:
                 self._subqueries[number] = self.relation(root)
         return self._subqueries[number]
 
-    def reader(self, relation: Relation) -> Reader:
-        return Reader(relation, self.sources, self.subquery)
+    def reader(self, relation: RowSet) -> ReferenceFinder:
+        return ReferenceFinder(relation, self.sources, self.subquery)
 
-    def _step(
-        self, operator: Operator, wanted: tuple[Attribute, ...] | None, given: list[Relation]
-    ) -> Relation:
+    def _step(self, operator: Operator, wanted: tuple[Attribute, ...] | None, given: list[RowSet]) -> RowSet:
         fields = self._fields_of(operator)
         name = operator.name
         inputs = list(given)
         inner = self._inner(operator, inputs)
         self._work += 1 + len(wanted or ()) + sum(len(each.flows) for each in inputs)
         if self._work > MAX_WORK:
-            raise TooMuch
+            raise TooManyColumns
         subquery = self._with_inner(operator, inner, readable=fields is not None)
-        step = Step(
+        step = OperatorStep(
             operator,
             name.split(" ")[0],
             fields or {},
@@ -212,10 +210,10 @@ class Plans:
         )
         if fields is None:
             # A literal of the operator looks like a field, so the real fields are unknown.
-            return step.result(Relation(None, {}, {}, step.input.rows, doubt=UNKNOWN.doubt))
+            return step.result(RowSet(None, {}, {}, step.input.rows, uncertainty=UNKNOWN.uncertainty))
         return self._rule(step)
 
-    def _inner(self, operator: Operator, inputs: list[Relation]) -> list[Relation]:
+    def _inner(self, operator: Operator, inputs: list[RowSet]) -> list[RowSet]:
         """Return the outputs of the plans within an operator. These are a cached plan, or subqueries, which may refer
         to the input of the operator.
         """
@@ -226,7 +224,7 @@ class Plans:
             self._outer.pop()
         return relations
 
-    def _loop(self, operator: Operator) -> Relation:
+    def _loop(self, operator: Operator) -> RowSet:
         """Return the output of a recursive query. Its second plan reads the output of both plans, and is evaluated
         repeatedly until no new sources are found.
         """
@@ -239,43 +237,43 @@ class Plans:
         )  # a logical plan does not print the ids
         flows = anchor.in_order()
         if flows is None or columns is None or len(flows) != len(columns):
-            return Relation(None, {}, {}, anchor.rows, anchor.doubt | UNKNOWN.doubt)
+            return RowSet(None, {}, {}, anchor.rows, anchor.uncertainty | UNKNOWN.uncertainty)
         names = {column.id: column.name for column in columns}
-        rows, doubt = anchor.rows, anchor.doubt
+        rows, uncertainty = anchor.rows, anchor.uncertainty
         for _ in range(len(columns) + 1):
             by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
-            self._loops.append(Relation(columns, by_id, names, rows, doubt))
+            self._loops.append(RowSet(columns, by_id, names, rows, uncertainty))
             for each in again.walk():
                 self._done.pop(each.number, None)
             found = self.relation(again)
             self._loops.pop()
             more = found.in_order()
             if more is None or len(more) != len(flows):
-                return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
-            rows, doubt = rows | found.rows, doubt | found.doubt
+                return RowSet(columns, dict.fromkeys(names, UNKNOWN), names, rows, uncertainty)
+            rows, uncertainty = rows | found.rows, uncertainty | found.uncertainty
             added = [merged(pair) for pair in zip(flows, more, strict=True)]
             if [each.data | each.control for each in added] == [each.data | each.control for each in flows]:
                 break
             flows = added
         by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
-        return Relation(columns, by_id, names, rows, doubt)
+        return RowSet(columns, by_id, names, rows, uncertainty)
 
     def _renamed(
-        self, step: Step, source: Relation | None, columns: tuple[Attribute, ...] | None
-    ) -> Relation:
+        self, step: OperatorStep, source: RowSet | None, columns: tuple[Attribute, ...] | None
+    ) -> RowSet:
         """Return the output of a step that repeats ``source`` under new ids. Columns are matched by position."""
         if columns is None:
-            return step.result(Relation(None, {}, {}))
+            return step.result(RowSet(None, {}, {}))
         names = {column.id: column.name for column in columns}
         flows = source.in_order() if source else None
         if source is None or flows is None or len(flows) != len(columns):
-            rows, doubt = (source.rows, source.doubt) if source else (0, UNKNOWN.doubt)
-            return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
+            rows, uncertainty = (source.rows, source.uncertainty) if source else (0, UNKNOWN.uncertainty)
+            return RowSet(columns, dict.fromkeys(names, UNKNOWN), names, rows, uncertainty)
         by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
         # All other fields stay, because the operator above may be the last step of an aggregate.
         return replace(source, columns=columns, flows=by_id, names=names)
 
-    def _rule(self, step: Step) -> Relation:
+    def _rule(self, step: OperatorStep) -> RowSet:
         first, name = step.name, step.operator.name
         if name.startswith("Scan In-memory table"):
             return rows.in_memory_scan(step)
@@ -325,14 +323,14 @@ class Plans:
         above = self._aliases.get(id(operator))
         return logical_reads(PlanText((above, operator) if above else (operator,)))
 
-    def _reused(self, step: Step) -> Relation:
+    def _reused(self, step: OperatorStep) -> RowSet:
         """Return the output of the operator that a ReusedExchange refers to, as in ``(12) ReusedExchange [Reuses
         operator id: 5]``. Columns are matched by position.
         """
         match = _REUSED.search(step.operator.title)
         used = self._operator(int(match[1])) if match else None
         if used is None or used.number == step.operator.number or used.number in self._reusing:
-            return step.result(Relation(None, {}, {}))
+            return step.result(RowSet(None, {}, {}))
         self._reusing.add(used.number)
         relation = self.relation(used)
         self._reusing.discard(used.number)
@@ -346,8 +344,8 @@ class Plans:
         return self._operators.get(number)
 
     def _with_inner(
-        self, operator: Operator, inner: list[Relation], *, readable: bool
-    ) -> Callable[[int], Relation | None]:
+        self, operator: Operator, inner: list[RowSet], *, readable: bool
+    ) -> Callable[[int], RowSet | None]:
         """Return a function that maps the number of a subquery to its output. In a logical plan, subqueries are below
         their operator, in the order of the expressions that use them.
         """

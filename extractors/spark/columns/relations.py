@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from extractors.spark.columns.flow import UNKNOWN, Doubt, Flow
+from extractors.spark.columns.flow import UNKNOWN, OperatorColumn, Uncertainty
 from extractors.spark.columns.lists import Attribute
-from extractors.spark.plan.reads import End
+from extractors.spark.plan.reads import PlanEnd
 
 MAX_BELOW: Final = 24
 """Maximum number of consecutive aggregate steps in which an argument is looked up."""
@@ -20,14 +20,14 @@ class Hidden:
 
     first: int
     last: int
-    ends: tuple[End, ...]
+    ends: tuple[PlanEnd, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RowSet:
     """Rows with columns. ``columns`` are the columns in order, None if unknown. ``flows`` and ``names`` map column ids
-    to flows and names. ``rows`` are the sources that determine which rows exist; ``doubt`` holds doubts about all
-    columns for that reason.
+    to flows and names. ``rows`` are the sources that determine which rows exist; ``uncertainty`` holds uncertainties
+    about all columns for that reason.
 
     ``below`` is the input of an aggregate. It is needed because later steps name the arguments as in the first step.
     ``filters`` maps the text of a function to the sources of its FILTER, which only the first step prints.
@@ -38,20 +38,20 @@ class Relation:
     """
 
     columns: tuple[Attribute, ...] | None
-    flows: Mapping[int, Flow]
+    flows: Mapping[int, OperatorColumn]
     names: Mapping[int, str]
     rows: int = 0
-    doubt: int = Doubt.NONE
-    below: Relation | None = None
+    uncertainty: int = Uncertainty.NONE
+    below: RowSet | None = None
     filters: Mapping[str, int] = field(default_factory=dict)
-    functions: tuple[Flow, ...] = ()
+    functions: tuple[OperatorColumn, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     needed: frozenset[int] = frozenset()
-    first: Mapping[int, Flow] = field(default_factory=dict)
+    first: Mapping[int, OperatorColumn] = field(default_factory=dict)
 
-    def find(self, number: int) -> tuple[Flow, str] | None:
+    def find(self, number: int) -> tuple[OperatorColumn, str] | None:
         """Return (flow, name) of the column with this id; None if it is unknown."""
-        at: Relation | None = self
+        at: RowSet | None = self
         for _ in range(MAX_BELOW):
             if at is None:
                 return None
@@ -61,11 +61,11 @@ class Relation:
             at = at.below
         return None
 
-    def first_query(self) -> Mapping[int, Flow]:
+    def first_query(self) -> Mapping[int, OperatorColumn]:
         """Return ``first`` of the nearest union with a marker column that distinguishes its inputs; empty if there is
         no such union.
         """
-        at: Relation | None = self
+        at: RowSet | None = self
         for _ in range(MAX_BELOW):
             if at is None:
                 break
@@ -74,20 +74,20 @@ class Relation:
             at = at.below
         return {}
 
-    def in_order(self) -> list[Flow] | None:
+    def in_order(self) -> list[OperatorColumn] | None:
         return None if self.columns is None else [self.flows.get(each.id, UNKNOWN) for each in self.columns]
 
-    def all_needed(self) -> Relation:
+    def all_needed(self) -> RowSet:
         """Return a copy in which every column counts as needed by an operator above."""
         return replace(self, needed=frozenset(each.id for each in self.columns or ()))
 
-    def with_rows(self, rows: int, doubt: int = Doubt.NONE) -> Relation:
+    def with_rows(self, rows: int, uncertainty: int = Uncertainty.NONE) -> RowSet:
         """Return a copy with further sources that determine which rows exist."""
-        if rows | self.rows == self.rows and doubt | self.doubt == self.doubt:
+        if rows | self.rows == self.rows and uncertainty | self.uncertainty == self.uncertainty:
             return self
-        return replace(self, rows=self.rows | rows, doubt=self.doubt | doubt)
+        return replace(self, rows=self.rows | rows, uncertainty=self.uncertainty | uncertainty)
 
-    def with_columns(self, columns: tuple[Attribute, ...], missing: Flow) -> Relation:
+    def with_columns(self, columns: tuple[Attribute, ...], missing: OperatorColumn) -> RowSet:
         """Return a copy with the columns in the order in which the consumer lists its input. Columns that are not
         known yet get the flow ``missing``.
         """
@@ -100,15 +100,18 @@ class Relation:
 
 
 def made(
-    columns: tuple[Attribute, ...] | None, flows: Mapping[int, Flow], names: Mapping[int, str], over: Relation
-) -> Relation:
+    columns: tuple[Attribute, ...] | None,
+    flows: Mapping[int, OperatorColumn],
+    names: Mapping[int, str],
+    over: RowSet,
+) -> RowSet:
     """Return a relation with new columns over the rows of another relation."""
-    return Relation(
+    return RowSet(
         columns,
         flows,
         names,
         over.rows,
-        over.doubt,
+        over.uncertainty,
         over.below,
         over.filters,
         hidden=over.hidden,
@@ -116,4 +119,4 @@ def made(
     )
 
 
-NO_ROWS: Final = Relation((), {}, {})
+NO_ROWS: Final = RowSet((), {}, {})

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from extractors.spark.columns.flow import Kind, SourceColumn, strongest
+from extractors.spark.columns.flow import FlowKind, PlanColumn, strongest
 from extractors.spark.columns.written import ColumnFlow
 
 
-def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | None]) -> ColumnFlow:
+def replaced(flow: ColumnFlow, meaning: Callable[[PlanColumn], ColumnFlow | None]) -> ColumnFlow:
     """Return a flow in which source columns are replaced with the columns that they represent. ``meaning`` returns
     None for a column that stays.
     """
@@ -19,9 +19,9 @@ def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | No
     meant = [each for each in found.values() if each is not None]
     if not meant:
         return flow
-    data: dict[SourceColumn, None] = {}
-    kept: dict[SourceColumn, None] = {}
-    control: dict[SourceColumn, None] = {}
+    data: dict[PlanColumn, None] = {}
+    kept: dict[PlanColumn, None] = {}
+    control: dict[PlanColumn, None] = {}
     kinds = [flow.kind]
     for into, columns in ((data, flow.data), (kept, flow.kept), (control, flow.control)):
         for column in columns:
@@ -30,7 +30,7 @@ def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | No
                 into[column] = None
                 continue
             # A computed value is not an unchanged copy of a column.
-            given = data if into is kept and means.kind is not Kind.IDENTITY else into
+            given = data if into is kept and means.kind is not FlowKind.IDENTITY else into
             given |= dict.fromkeys(means.data)
             control |= dict.fromkeys(means.control)
             kinds += [means.kind] if into is not control else []

@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Final
 
 from extractors.spark.columns.changes import MARKER, changed
-from extractors.spark.columns.expressions import Found, defined, parted
+from extractors.spark.columns.expressions import FoundReferences, defined, parted
 from extractors.spark.columns.flow import (
     BY_UNKNOWN_OPERATOR,
     CONSTANT,
     CUT_OFF,
     UNKNOWN,
-    Doubt,
-    Flow,
-    Kind,
+    FlowKind,
+    OperatorColumn,
+    Uncertainty,
     merged,
 )
 from extractors.spark.columns.lists import Attribute, Elements, attributes, elements, expressions
-from extractors.spark.columns.relations import Relation, made
-from extractors.spark.columns.steps import Step, beside, completed, opaque
+from extractors.spark.columns.relations import RowSet, made
+from extractors.spark.columns.steps import OperatorStep, beside, completed, opaque
 
 _EXISTENCE: Final = re.compile(r"ExistenceJoin\(([^#()]{1,200})#(\d{1,18})\)")
 _LEFT_ONLY: Final = re.compile(r"\bLeft(?:Semi|Anti)\b")
@@ -33,7 +33,7 @@ _MARKER: Final = re.compile(r"vcol\d?")
 _GLOBAL: Final = re.compile(r", true(?:, \d+)?\Z")
 
 
-def project(step: Step) -> Relation:
+def project(step: OperatorStep) -> RowSet:
     """Return the output of a projection such as ``Output [2]: [id#1, (v#2 + 1) AS w#3]``. In a logical plan, the list
     is among the arguments.
     """
@@ -47,14 +47,14 @@ def project(step: Step) -> Relation:
     return projected(step, listed, step.input)
 
 
-def projected(step: Step, listed: Elements, over: Relation) -> Relation:
+def projected(step: OperatorStep, listed: Elements, over: RowSet) -> RowSet:
     """Return the columns that a list defines. If the list was cut, further columns are passed on or unknown."""
     if listed.more < 0:
         return step.result(made(None, {}, {}, over))
     reader = step.reader(over)
     columns: list[Attribute] = []
-    flows: list[Flow] = []
-    founds: list[Found] = []
+    flows: list[OperatorColumn] = []
+    founds: list[FoundReferences] = []
     changes = step.sources.changes_rows and step.name == "Project"
     merges = changes and MARKER.search(step.operator.block) is not None
     for text in listed.texts:
@@ -73,14 +73,14 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
     return step.result(made(None, {**passed, **by_id}, names, over))
 
 
-def _with_fields(relation: Relation, over: Relation) -> Relation:
+def _with_fields(relation: RowSet, over: RowSet) -> RowSet:
     """Give the struct ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` one field per input column, named like the
     column, even if the list is cut.
     """
     columns = relation.columns or ()
     if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
         return relation
-    fields: dict[str, list[Flow]] = {}
+    fields: dict[str, list[OperatorColumn]] = {}
     for column in over.columns:
         fields.setdefault(column.name, []).append(over.flows.get(column.id, UNKNOWN))
     flow = replace(
@@ -89,20 +89,20 @@ def _with_fields(relation: Relation, over: Relation) -> Relation:
     return replace(relation, flows={columns[0].id: flow})
 
 
-def select(step: Step) -> Relation:
+def select(step: OperatorStep) -> RowSet:
     """Return the output of a filter. The columns in the condition determine which rows exist."""
     found = step.reader().condition(step.text("Condition") or step.text("Arguments"))
-    return step.result(_without(step.input, found).with_rows(found.all, found.doubt))
+    return step.result(_without(step.input, found).with_rows(found.all, found.uncertainty))
 
 
-def _without(relation: Relation, found: Found) -> Relation:
+def _without(relation: RowSet, found: FoundReferences) -> RowSet:
     """Return a copy in which the columns that an operator itself names do not count as needed, because the input may
     contain them only for this operator.
     """
     return replace(relation, needed=relation.needed - found.ids)
 
 
-def sort(step: Step) -> Relation:
+def sort(step: OperatorStep) -> RowSet:
     """Return the output of a sort. Only a sort of all rows belongs to the statement; other sorts prepare a join, a
     window or a write.
     """
@@ -111,10 +111,10 @@ def sort(step: Step) -> Relation:
     over = _without(step.input, found)
     if not _GLOBAL.search(text):
         return step.result(over)
-    return step.result(over.with_rows(found.all, found.doubt))
+    return step.result(over.with_rows(found.all, found.uncertainty))
 
 
-def take_ordered(step: Step) -> Relation:
+def take_ordered(step: OperatorStep) -> RowSet:
     """Return the output of TakeOrderedAndProject. Its arguments are limit, order and columns: ``10, [v#3 ASC NULLS
     FIRST], [id#1, k#2]``.
     """
@@ -122,11 +122,11 @@ def take_ordered(step: Step) -> Relation:
     if len(lists) < 2:
         return step.result(made(None, {}, {}, step.input))
     found = step.reader().read(lists[0])
-    over = step.input.with_rows(found.all, found.doubt)
+    over = step.input.with_rows(found.all, found.uncertainty)
     return projected(step, expressions(lists[1], -1, step.wanted or ()), over)
 
 
-def join(step: Step) -> Relation:
+def join(step: OperatorStep) -> RowSet:
     """Return the output of a join. Keys and condition determine which rows exist. A semi or anti join outputs only the
     columns of the left side.
     """
@@ -142,19 +142,19 @@ def join(step: Step) -> Relation:
     both, left = _without(both, found), _without(left, found)
     if existence := _EXISTENCE.search(kind):
         number = int(existence[2])
-        doubt = found.doubt | right.doubt
-        flow = Flow(0, found.all | right.rows, Kind.TRANSFORMATION, doubt, literal=True)
+        uncertainty = found.uncertainty | right.uncertainty
+        flow = OperatorColumn(0, found.all | right.rows, FlowKind.TRANSFORMATION, uncertainty, literal=True)
         columns = None if left.columns is None else (*left.columns, Attribute(existence[1], number))
         flows, names = {**left.flows, number: flow}, {**left.names, number: existence[1]}
         return step.result(
-            Relation(columns, flows, names, left.rows, left.doubt, left.below, hidden=left.hidden)
+            RowSet(columns, flows, names, left.rows, left.uncertainty, left.below, hidden=left.hidden)
         )
     if _LEFT_ONLY.search(kind):
-        return step.result(left.with_rows(right.rows | found.all, right.doubt | found.doubt))
-    return step.result(both.with_rows(found.all, found.doubt))
+        return step.result(left.with_rows(right.rows | found.all, right.uncertainty | found.uncertainty))
+    return step.result(both.with_rows(found.all, found.uncertainty))
 
 
-def _join_type(step: Step) -> str:
+def _join_type(step: OperatorStep) -> str:
     if given := step.text("Join type"):
         return given
     for text in (step.operator.name, step.text("Arguments")):
@@ -163,7 +163,7 @@ def _join_type(step: Step) -> str:
     return ""
 
 
-def union(step: Step) -> Relation:
+def union(step: OperatorStep) -> RowSet:
     """Return the output of a union. Columns are merged by position. Their ids are those that the consumer lists, or
     else those of the first input.
     """
@@ -171,22 +171,24 @@ def union(step: Step) -> Relation:
     if columns is None and step.inputs:
         columns = step.inputs[0].columns
     given = [each.in_order() for each in step.inputs]
-    rows = doubt = 0
+    rows = uncertainty = 0
     for each in step.inputs:
         rows |= each.rows
-        doubt |= each.doubt
+        uncertainty |= each.uncertainty
     if columns is None:
-        return Relation(None, {}, {}, rows, doubt)
+        return RowSet(None, {}, {}, rows, uncertainty)
     names = {column.id: column.name for column in columns}
     lists = [each for each in given if each is not None and len(each) == len(columns)]
     if len(lists) != len(step.inputs) or not lists:
-        return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
+        return RowSet(columns, dict.fromkeys(names, UNKNOWN), names, rows, uncertainty)
     flows = {column.id: merged(each[at] for each in lists) for at, column in enumerate(columns)}
     marker = columns[0].name if columns else ""
-    return Relation(columns, flows, names, rows, doubt, first=_first_query(columns, marker, lists))
+    return RowSet(columns, flows, names, rows, uncertainty, first=_first_query(columns, marker, lists))
 
 
-def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[Flow]]) -> Mapping[int, Flow]:
+def _first_query(
+    columns: tuple[Attribute, ...], marker: str, lists: list[list[OperatorColumn]]
+) -> Mapping[int, OperatorColumn]:
     """Return column id → flow for the values of an EXCEPT ALL or INTERSECT ALL, which come from the first query. The
     other query only determines which rows exist.
 
@@ -209,35 +211,35 @@ def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[F
     }
 
 
-def set_difference(step: Step) -> Relation:
+def set_difference(step: OperatorStep) -> RowSet:
     """Return the output of INTERSECT or EXCEPT in a logical plan: the rows of the first input, selected by all columns
     of both inputs.
     """
     if len(step.inputs) != 2:
         return step.result(made(None, {}, {}, step.input))
     left, right = step.inputs
-    rows, doubt = right.rows, right.doubt
+    rows, uncertainty = right.rows, right.uncertainty
     for flow in (*(left.in_order() or ()), *(right.in_order() or ())):
         rows |= flow.data | flow.control
-        doubt |= flow.doubt & Doubt.MISSING
-    return step.result(left.with_rows(rows, doubt))
+        uncertainty |= flow.uncertainty & Uncertainty.MISSING
+    return step.result(left.with_rows(rows, uncertainty))
 
 
-def lateral_join(step: Step) -> Relation:
+def lateral_join(step: OperatorStep) -> RowSet:
     """Return the output of a lateral join such as ``lateral-subquery#3 [k#1], Inner``. Each row is joined with the
     rows of a nested plan.
     """
     both = beside((*step.inputs, *step.inner))
     found = step.reader(both).condition(step.text("Arguments"))
-    return step.result(both.with_rows(found.control, found.doubt))
+    return step.result(both.with_rows(found.control, found.uncertainty))
 
 
-def last_of_several(step: Step) -> Relation:
+def last_of_several(step: OperatorStep) -> RowSet:
     """Return the output of ``WITH``. The query is the last input, after the definitions."""
     return step.result(step.inputs[-1] if step.inputs else step.input)
 
 
-def distinct_by(step: Step) -> Relation:
+def distinct_by(step: OperatorStep) -> RowSet:
     """Return the output of ``Deduplicate [k#1]``. The listed columns determine which values of all other columns are
     kept.
     """
@@ -250,7 +252,7 @@ def distinct_by(step: Step) -> Relation:
     return step.result(replace(over, flows=flows))
 
 
-def expand(step: Step) -> Relation:
+def expand(step: OperatorStep) -> RowSet:
     """Return the output of Expand, as in ``[[k#1, n#2, 0], [k#1, null, 1]], [k#5, n#6, spark_grouping_id#7]``. Each
     column of the last list takes the values at its position in all sets.
     """
@@ -265,7 +267,7 @@ def expand(step: Step) -> Relation:
     if out.whole and any(each.whole and len(each.texts) != len(out.texts) for each in lists):
         return step.result(made(None, {}, {}, over))  # a name contains a comma
     hidden = _expanded(step)
-    flows: dict[int, Flow] = {}
+    flows: dict[int, OperatorColumn] = {}
     names: dict[int, str] = {}
     columns: list[Attribute] = []
     named: dict[int, frozenset[int]] = {}
@@ -282,7 +284,7 @@ def expand(step: Step) -> Relation:
         if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
             # The sets that were cut off have other values at this position.
             varied.append(column.id)
-            flow = replace(flow, doubt=flow.doubt | CUT_OFF.doubt)
+            flow = replace(flow, uncertainty=flow.uncertainty | CUT_OFF.uncertainty)
         columns.append(column)
         flows[column.id], names[column.id] = flow, column.name
     flows |= _of_hidden_sets(over, flows, named, varied, sets.more)
@@ -294,12 +296,12 @@ def expand(step: Step) -> Relation:
 
 
 def _of_hidden_sets(
-    over: Relation,
-    flows: Mapping[int, Flow],
+    over: RowSet,
+    flows: Mapping[int, OperatorColumn],
     named: Mapping[int, frozenset[int]],
     varied: list[int],
     count: int,
-) -> dict[int, Flow]:
+) -> dict[int, OperatorColumn]:
     """Return id → flow of the only column that differs between the sets; empty if it is unknown. It is known only if
     exactly ``count`` columns, one for each set that was cut off, are passed to the operator by Spark without being
     named elsewhere in it.
@@ -310,11 +312,13 @@ def _of_hidden_sets(
     lost = [each.id for each in over.columns if each.id in over.needed and each.id not in shown]
     if len(lost) != count:
         return {}
-    flow = merged([replace(flows[varied[0]], doubt=Doubt.INFERRED), *(over.flows[each] for each in lost)])
+    flow = merged(
+        [replace(flows[varied[0]], uncertainty=Uncertainty.INFERRED), *(over.flows[each] for each in lost)]
+    )
     return {varied[0]: flow}
 
 
-def _expanded(step: Step) -> dict[int, Flow]:
+def _expanded(step: OperatorStep) -> dict[int, OperatorColumn]:
     """Return id → flow for the columns after the cut. Each one is passed on, or represents the only column of its name
     in the input that is not passed on.
     """
@@ -324,7 +328,7 @@ def _expanded(step: Step) -> dict[int, Flow]:
     for column in over.columns or ():
         if column.id not in passing:
             by_name.setdefault(column.name, []).append(column.id)
-    found: dict[int, Flow] = {}
+    found: dict[int, OperatorColumn] = {}
     exact = {wanted.name for wanted in step.wanted or ()}
     for wanted in step.wanted or ():
         last = wanted.name.rpartition(".")[2]
@@ -336,11 +340,11 @@ def _expanded(step: Step) -> dict[int, Flow]:
             found[wanted.id] = CONSTANT
         elif len(alike) == 1:
             flow = over.flows.get(alike[0], UNKNOWN)
-            found[wanted.id] = replace(flow, doubt=flow.doubt | Doubt.INFERRED)
+            found[wanted.id] = replace(flow, uncertainty=flow.uncertainty | Uncertainty.INFERRED)
     return found
 
 
-def in_memory_scan(step: Step) -> Relation:
+def in_memory_scan(step: OperatorStep) -> RowSet:
     """Return the output of a scan of a cached plan: the columns of the plan, under the ids of this use."""
     if len(step.inner) != 1:
         return step.result(made(None, {}, {}, step.input))
@@ -349,7 +353,7 @@ def in_memory_scan(step: Step) -> Relation:
     return cached.with_columns(listed, UNKNOWN).all_needed() if listed else cached
 
 
-def in_memory_relation(step: Step) -> Relation:
+def in_memory_relation(step: OperatorStep) -> RowSet:
     """Return the output of a cached plan such as ``[a#70, b#71], StorageLevel(…)``. Columns are matched by position,
     because the plan itself may have other ids.
     """
@@ -357,23 +361,23 @@ def in_memory_relation(step: Step) -> Relation:
     cached = over[0]
     arguments = step.arguments
     if cached is None or not arguments:
-        return step.result(Relation(None, {}, {}))
+        return step.result(RowSet(None, {}, {}))
     listed = elements(arguments[0])
     shown = attributes(f"[{', '.join(listed.texts)}]") if listed.more >= 0 else None
     given = cached.in_order()
-    flows: dict[int, Flow] = {}
+    flows: dict[int, OperatorColumn] = {}
     names: dict[int, str] = {}
     if shown is None or given is None or len(given) != len(shown) + listed.more:
-        return step.result(Relation(None, {}, {}, cached.rows, cached.doubt))
+        return step.result(RowSet(None, {}, {}, cached.rows, cached.uncertainty))
     for column, flow in zip(shown, given, strict=False):
         flows[column.id], names[column.id] = flow, column.name
     for wanted in step.wanted or ():
         if wanted.id not in flows and (hidden := _cached(wanted, shown, cached)):
             flows[wanted.id], names[wanted.id] = hidden, wanted.name
-    return step.result(Relation(shown if listed.whole else None, flows, names, cached.rows, cached.doubt))
+    return step.result(RowSet(shown if listed.whole else None, flows, names, cached.rows, cached.uncertainty))
 
 
-def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -> Flow | None:
+def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: RowSet) -> OperatorColumn | None:
     """Return the flow of a column after the cut; None if it is uncertain. In the first use of a cached plan, columns
     have the plan's own ids; in every other use, the ids are consecutive.
 
@@ -390,15 +394,17 @@ def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -
     if places != [place]:
         return None
     flow = cached.flows.get(columns[place].id, UNKNOWN)
-    return Flow(flow.data, flow.control, flow.kind, flow.doubt | Doubt.INFERRED, flow.expression)
+    return OperatorColumn(
+        flow.data, flow.control, flow.kind, flow.uncertainty | Uncertainty.INFERRED, flow.expression
+    )
 
 
-def passing(step: Step) -> Relation:
+def passing(step: OperatorStep) -> RowSet:
     """Return the output of an operator that passes its rows on unchanged."""
     return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
 
 
-def with_sequence(step: Step) -> Relation:
+def with_sequence(step: OperatorStep) -> RowSet:
     """Return the output of AttachDistributedSequence, as in ``distributed_sequence_id#5: bigint, true``: a column of
     row numbers, followed by the columns of the input.
     """
@@ -412,7 +418,7 @@ def with_sequence(step: Step) -> Relation:
     return step.result(replace(over, columns=columns, flows=flows, names=names))
 
 
-def bin_by(step: Step) -> Relation:
+def bin_by(step: OperatorStep) -> RowSet:
     """Return the output of Spark 4.3's BIN BY, as in ``300000000, at#1: timestamp, until#2: timestamp, 0, [v#3],
     [v#4], [bin_start#5, bin_end#6, ratio#7], UTC``. In a physical plan, the number 0 precedes the two times.
 
@@ -428,10 +434,10 @@ def bin_by(step: Step) -> Relation:
     shared, scaled, bins = ((each or ()) for each in lists)
     if len(shared) != len(scaled) or over.columns is None:
         return unknown(step)
-    of_times = Flow(times.data, times.control, Kind.TRANSFORMATION, times.doubt)
+    of_times = OperatorColumn(times.data, times.control, FlowKind.TRANSFORMATION, times.uncertainty)
     flows, names = dict(over.flows), dict(over.names)
     for old, new in zip(shared, scaled, strict=True):
-        value = replace(over.flows.get(old.id, UNKNOWN), kind=Kind.TRANSFORMATION, expression="")
+        value = replace(over.flows.get(old.id, UNKNOWN), kind=FlowKind.TRANSFORMATION, expression="")
         flows[new.id] = merged([value, of_times])
     flows |= dict.fromkeys((each.id for each in bins), of_times)
     names |= {each.id: each.name for each in (*scaled, *bins)}
@@ -440,16 +446,16 @@ def bin_by(step: Step) -> Relation:
     return step.result(replace(over, columns=columns, flows=flows, names=names))
 
 
-def unknown(step: Step) -> Relation:
+def unknown(step: OperatorStep) -> RowSet:
     """Return the output of an operator without a rule. Columns whose ids are known are passed on; new columns are
     unknown.
     """
-    doubt = BY_UNKNOWN_OPERATOR.doubt if step.wanted is None else Doubt.NONE
-    given = replace(step.input, needed=frozenset(), doubt=step.input.doubt | doubt)
+    uncertainty = BY_UNKNOWN_OPERATOR.uncertainty if step.wanted is None else Uncertainty.NONE
+    given = replace(step.input, needed=frozenset(), uncertainty=step.input.uncertainty | uncertainty)
     return step.result(given, BY_UNKNOWN_OPERATOR)
 
 
-def by_program(step: Step) -> Relation:
+def by_program(step: OperatorStep) -> RowSet:
     """Return the output of a program's code. Each new column may come from any column that was passed to the code."""
     over = step.input
     given = " ".join(text for text in step.arguments if not text.startswith("["))

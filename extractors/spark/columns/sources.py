@@ -10,16 +10,24 @@ from dataclasses import replace
 from typing import Final
 
 from extractors.spark.columns.databases import ROWS, catalog_scan
-from extractors.spark.columns.flow import CONSTANT, FROM_PROGRAM, UNKNOWN, Doubt, Flow, Kind, SourceColumn
+from extractors.spark.columns.flow import (
+    CONSTANT,
+    FROM_PROGRAM,
+    UNKNOWN,
+    FlowKind,
+    OperatorColumn,
+    PlanColumn,
+    Uncertainty,
+)
 from extractors.spark.columns.lists import Attribute, attributes
-from extractors.spark.columns.relations import Hidden, Relation, made
-from extractors.spark.columns.steps import Step
+from extractors.spark.columns.relations import Hidden, RowSet, made
+from extractors.spark.columns.steps import OperatorStep
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.jdbc import CATALOG_SCAN
 from extractors.spark.plan.names import is_kept, leading_table
 from extractors.spark.plan.reads import MATERIALIZED, EndKind, Reads, physical_reads, view_end
 from extractors.spark.plan.text import Operator, PlanText
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.tree import OperatorNode
 
 _FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
 _HIVE_COLUMNS: Final = re.compile(r"(?:Data|Partition) Cols: (\[[^\[\]]*\])")
@@ -56,9 +64,9 @@ class Scans:
     shows more of the paths than the printed block.
     """
 
-    def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
+    def __init__(self, nodes: Iterable[OperatorNode], text: PlanText) -> None:
         self._text = text
-        self._by_id: dict[int, dict[str, Node]] = {}
+        self._by_id: dict[int, dict[str, OperatorNode]] = {}
         for node in nodes:
             # A cached table has the same ids as the table below it, but reads nothing itself.
             cached = node.name.startswith(("InMemory", "Scan In-memory", "Scan ExistingRDD"))
@@ -69,7 +77,7 @@ class Scans:
         """Return the reads of a scan. ``first`` is the id of the scan's first column."""
         node = self._by_id.get(first, {}).get(operator.name)
         if node is None or operator.name.startswith(CATALOG_SCAN):
-            node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
+            node = OperatorNode(operator.name, f"{operator.name} {operator.block}", {}, 0)
         return physical_reads((node,), self._text)
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
@@ -82,7 +90,7 @@ class Scans:
         return None
 
 
-def scan(step: Step, scans: Scans) -> Relation:
+def scan(step: OperatorStep, scans: Scans) -> RowSet:
     """Return the output of a scan, as in ``Output [2]: [id#1, k#2]``. Only the scan's own block has the partition
     filters.
     """
@@ -92,7 +100,7 @@ def scan(step: Step, scans: Scans) -> Relation:
         columns = lists[0] if lists else None
     if columns is None:
         nothing = "Output" in step.fields and step.text("Output") == "[]"
-        return step.result(Relation(() if nothing else None, {}, {}))
+        return step.result(RowSet(() if nothing else None, {}, {}))
     reads = scans.reads(step.operator, columns[0].id)
     if step.operator.name.startswith(CATALOG_SCAN):
         return step.result(catalog_scan(step, columns, reads).all_needed())
@@ -111,49 +119,51 @@ def scan(step: Step, scans: Scans) -> Relation:
         known = _read(step, tuple(listed), reads)
         known = replace(known, flows={**known.flows, **given.flows}, names={**known.names, **given.names})
     filtered = step.reader(known).read(" ".join(texts))
-    rows, doubt = filtered.all, filtered.doubt
+    rows, uncertainty = filtered.all, filtered.uncertainty
     # Iceberg filters partitions itself, and these filters are not repeated in any operator above.
     for printed in _SCAN_FILTERS.findall(step.operator.block):
         for name in _COMPARED.findall(_LITERAL.sub("", printed)):
             for end in reads.ends:
-                rows |= step.sources.bit(SourceColumn(end, name.partition(".")[0]))
+                rows |= step.sources.bit(PlanColumn(end, name.partition(".")[0]))
     for name in _PUSHED.findall(step.text("PushedFilters")):
         # The source filters the rows itself, so the column may not be read at all.
         for end in reads.ends:
             if end.kind in (EndKind.JDBC, EndKind.QUERY):
-                rows |= step.sources.bit(SourceColumn(end, name))
+                rows |= step.sources.bit(PlanColumn(end, name))
     for end in reads.ends:
         if end.kind is EndKind.QUERY:
-            rows |= step.sources.bit(SourceColumn(end, ROWS))
-    read = given.with_rows(rows, doubt)
+            rows |= step.sources.bit(PlanColumn(end, ROWS))
+    read = given.with_rows(rows, uncertainty)
     # A pruned scan outputs only requested columns, so all of them are needed. Other sources may output more.
     pruned = "Location" in step.fields or _PRUNED.match(step.operator.name)
     return step.result(read.all_needed() if pruned and step.name in ("Scan", "FileScan") else read)
 
 
-def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+def _computed(step: OperatorStep, columns: tuple[Attribute, ...], reads: Reads) -> RowSet:
     """Return the columns of a source that aggregates rows itself. They are named like functions, such as ``MAX(v)``."""
     read = _read(step, columns, reads)
-    flows: dict[int, Flow] = {}
+    flows: dict[int, OperatorColumn] = {}
     for column in columns:
         function = _FUNCTION.fullmatch(column.name)
         if function:
             bits = 0
             for end in reads.ends if function[1] != "*" else ():
-                bits |= step.sources.bit(SourceColumn(end, function[1]))
+                bits |= step.sources.bit(PlanColumn(end, function[1]))
             rows = function[1] == "*"
-            flows[column.id] = Flow(bits, 0, Kind.AGGREGATION, Doubt.INFERRED, column.name, literal=rows)
+            flows[column.id] = OperatorColumn(
+                bits, 0, FlowKind.AGGREGATION, Uncertainty.INFERRED, column.name, literal=rows
+            )
         else:
             flows[column.id] = UNKNOWN if "(" in column.name else read.flows[column.id]
     return replace(read, flows=flows)
 
 
-def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+def _read(step: OperatorStep, columns: tuple[Attribute, ...], reads: Reads) -> RowSet:
     ends = reads.ends
-    doubt = Doubt.NONE if reads.complete and ends else Doubt.INCOMPLETE | Doubt.INPUT
+    uncertainty = Uncertainty.NONE if reads.complete and ends else Uncertainty.INCOMPLETE | Uncertainty.INPUT
     if Incomplete.PATHS_CUT in reads.reasons:
-        doubt = Doubt.INCOMPLETE | Doubt.PATHS
-    flows: dict[int, Flow] = {}
+        uncertainty = Uncertainty.INCOMPLETE | Uncertainty.PATHS
+    flows: dict[int, OperatorColumn] = {}
     metadata = "_metadata" in step.text("Output")
     schema = step.text("ReadSchema")
     for column in columns:
@@ -165,12 +175,12 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
             continue
         bits = 0
         for end in ends:
-            bits |= step.sources.bit(SourceColumn(end, column.name))
-        flows[column.id] = Flow(bits, doubt=doubt, expression=column.name)
-    return Relation(columns, flows, {column.id: column.name for column in columns})
+            bits |= step.sources.bit(PlanColumn(end, column.name))
+        flows[column.id] = OperatorColumn(bits, uncertainty=uncertainty, expression=column.name)
+    return RowSet(columns, flows, {column.id: column.name for column in columns})
 
 
-def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
+def relation(step: OperatorStep, scans: Scans, ends_of: Ends) -> RowSet:
     """Return the output of a relation in a logical plan, as in ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Columns
     that were cut off have consecutive ids.
     """
@@ -181,11 +191,11 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
     for printed in lists:
         given = attributes(_spaced(printed))
         if given is None:
-            return step.result(Relation(None, {}, {}))
+            return step.result(RowSet(None, {}, {}))
         columns += given
         more += sum(int(count) for count in _MORE.findall(printed))
     if not columns or len(_ANY_ID.findall(text)) != len(columns):
-        return step.result(Relation(None, {}, {}))  # no list, or a name looks like one
+        return step.result(RowSet(None, {}, {}))  # no list, or a name looks like one
     reads = ends_of(step.operator)
     if not reads.ends:
         reads = scans.of_relation(column.id for column in columns) or reads
@@ -215,7 +225,7 @@ def _spaced(printed: str) -> str:
     return f"[{re.sub(r', [.][.][.] [0-9]+ more fields', '', body)}]"
 
 
-def view(step: Step) -> Relation:
+def view(step: OperatorStep) -> RowSet:
     """Return the output of a view. A view in the catalogue counts as the source itself, in place of its tables. A
     temporary view is only a name.
     """
@@ -225,21 +235,21 @@ def view(step: Step) -> Relation:
     if table is None or not is_kept(arguments):
         return step.result(over)
     if over.columns is None:
-        return step.result(Relation(None, {}, {}))
+        return step.result(RowSet(None, {}, {}))
     end = view_end(table)
     flows = {
-        column.id: Flow(step.sources.bit(SourceColumn(end, column.name)), expression=column.name)
+        column.id: OperatorColumn(step.sources.bit(PlanColumn(end, column.name)), expression=column.name)
         for column in over.columns
     }
-    return step.result(Relation(over.columns, flows, {column.id: column.name for column in over.columns}))
+    return step.result(RowSet(over.columns, flows, {column.id: column.name for column in over.columns}))
 
 
-def made_up(step: Step) -> Relation:
+def made_up(step: OperatorStep) -> RowSet:
     """Return rows that the statement itself generates: a range, or the one row of a query without FROM."""
     return _without_source(step, CONSTANT)
 
 
-def local_rows(step: Step) -> Relation:
+def local_rows(step: OperatorStep) -> RowSet:
     """Return rows that are in the plan itself. They come from VALUES or a program, or are aggregates that a source
     computed.
     """
@@ -251,26 +261,26 @@ def local_rows(step: Step) -> Relation:
     return _without_source(step, FROM_PROGRAM if step.sources.driver_rows else CONSTANT)
 
 
-def of_step(step: Step) -> Relation:
+def of_step(step: OperatorStep) -> RowSet:
     """Return rows that an earlier execution kept; see `extractors.spark.carried`."""
     columns = step.columns("Output") or None
     if columns is None:
         return from_program(step)
     flows = {
-        each.id: Flow(
-            step.sources.bit(SourceColumn(MATERIALIZED, f"{each.name}#{each.id}")), expression=each.name
+        each.id: OperatorColumn(
+            step.sources.bit(PlanColumn(MATERIALIZED, f"{each.name}#{each.id}")), expression=each.name
         )
         for each in columns
     }
-    return step.result(Relation(columns, flows, {each.id: each.name for each in columns}))
+    return step.result(RowSet(columns, flows, {each.id: each.name for each in columns}))
 
 
-def from_program(step: Step) -> Relation:
+def from_program(step: OperatorStep) -> RowSet:
     """Return rows that a program created from unknown sources."""
     return _without_source(step, FROM_PROGRAM)
 
 
-def _without_source(step: Step, flow: Flow) -> Relation:
+def _without_source(step: OperatorStep, flow: OperatorColumn) -> RowSet:
     columns = step.columns("Output") or None
     if columns is None:
         given = [found for text in step.arguments if text.startswith("[") and (found := attributes(text))]
@@ -278,4 +288,4 @@ def _without_source(step: Step, flow: Flow) -> Relation:
     if columns is None:
         columns = step.wanted or ()
     names = {column.id: column.name for column in columns}
-    return step.result(made(columns, dict.fromkeys(names, flow), names, Relation((), {}, {})), flow)
+    return step.result(made(columns, dict.fromkeys(names, flow), names, RowSet((), {}, {})), flow)

@@ -6,40 +6,42 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from extractors.spark.columns.expressions import Found, Reader, SubqueryOf, lacks
-from extractors.spark.columns.flow import CUT_OFF, UNKNOWN, Doubt, Flow, Kind, Sources
+from extractors.spark.columns.expressions import FoundReferences, ReferenceFinder, SubqueryOf, lacks
+from extractors.spark.columns.flow import CUT_OFF, UNKNOWN, FlowKind, OperatorColumn, Sources, Uncertainty
 from extractors.spark.columns.lists import Attribute, Elements, attributes, elements, expressions, split
-from extractors.spark.columns.relations import NO_ROWS, Relation
-from extractors.spark.plan.text import Field, Operator
+from extractors.spark.columns.relations import NO_ROWS, RowSet
+from extractors.spark.plan.text import BlockField, Operator
 
-_NONE: Final = Field("", -1)
+_NONE: Final = BlockField("", -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OperatorStep:
     """One operator: the fields of its block, and the outputs of its inputs. ``wanted`` are the columns that the
     consumer lists as its input, or None if it lists none.
     """
 
     operator: Operator
     name: str
-    fields: Mapping[str, Field]
-    inputs: tuple[Relation, ...]
-    inner: tuple[Relation, ...]
+    fields: Mapping[str, BlockField]
+    inputs: tuple[RowSet, ...]
+    inner: tuple[RowSet, ...]
     wanted: tuple[Attribute, ...] | None
     sources: Sources
     subquery: SubqueryOf
-    outer: Relation | None = None
+    outer: RowSet | None = None
 
     @property
-    def input(self) -> Relation:
+    def input(self) -> RowSet:
         """Output of the operator's only input, or of all its inputs side by side."""
         if len(self.inputs) == 1:
             return self.inputs[0]
         return beside(self.inputs)
 
-    def reader(self, relation: Relation | None = None) -> Reader:
-        return Reader(self.input if relation is None else relation, self.sources, self.subquery, self.outer)
+    def reader(self, relation: RowSet | None = None) -> ReferenceFinder:
+        return ReferenceFinder(
+            self.input if relation is None else relation, self.sources, self.subquery, self.outer
+        )
 
     def text(self, name: str) -> str:
         return self.fields.get(name, _NONE).text
@@ -66,11 +68,11 @@ class Step:
         return list(split(self.text("Arguments")))
 
     @property
-    def unknown(self) -> Flow:
+    def unknown(self) -> OperatorColumn:
         """Flow of a column whose sources the operator does not show."""
         return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
 
-    def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
+    def result(self, relation: RowSet, missing: OperatorColumn | None = None) -> RowSet:
         """Return the relation with the columns in the order in which the consumer lists them. Columns that are not
         known yet get the flow ``missing``.
         """
@@ -78,13 +80,13 @@ class Step:
         return relation if self.wanted is None else relation.with_columns(self.wanted, missing)
 
 
-def beside(relations: Sequence[Relation]) -> Relation:
+def beside(relations: Sequence[RowSet]) -> RowSet:
     """Return one relation with the columns of several relations, side by side."""
     if not relations:
         return NO_ROWS
-    flows: dict[int, Flow] = {}
+    flows: dict[int, OperatorColumn] = {}
     names: dict[int, str] = {}
-    rows = doubt = 0
+    rows = uncertainty = 0
     filters: dict[str, int] = {}
     columns: tuple[Attribute, ...] | None = ()
     for each in reversed(relations):
@@ -92,23 +94,25 @@ def beside(relations: Sequence[Relation]) -> Relation:
         names |= each.names
         filters |= each.filters
         rows |= each.rows
-        doubt |= each.doubt
+        uncertainty |= each.uncertainty
     for each in relations:
         columns = None if columns is None or each.columns is None else columns + each.columns
     hidden = tuple(each for relation in relations for each in relation.hidden)
     needed = frozenset[int]().union(*(each.needed for each in relations))
-    return Relation(
-        columns, flows, names, rows, doubt, relations[0].below, filters, hidden=hidden, needed=needed
+    return RowSet(
+        columns, flows, names, rows, uncertainty, relations[0].below, filters, hidden=hidden, needed=needed
     )
 
 
-def opaque(relation: Relation, found: Found | None = None) -> Flow:
+def opaque(relation: RowSet, found: FoundReferences | None = None) -> OperatorColumn:
     """Return the flow of a column that a program computes. Its sources are the references in ``found``, or all columns
     if there are none.
     """
-    data, control, doubt = 0, 0, Doubt.OPAQUE
+    data, control, uncertainty = 0, 0, Uncertainty.OPAQUE
     if found is not None and found.ids:
-        return Flow(found.data, found.control, Kind.TRANSFORMATION, found.doubt | Doubt.OPAQUE)
+        return OperatorColumn(
+            found.data, found.control, FlowKind.TRANSFORMATION, found.uncertainty | Uncertainty.OPAQUE
+        )
     given = (
         [relation.flows[each.id] for each in relation.columns if each.id in relation.flows]
         if (relation.columns is not None)
@@ -117,19 +121,19 @@ def opaque(relation: Relation, found: Found | None = None) -> Flow:
     for flow in given:
         data |= flow.data
         control |= flow.control
-        doubt |= flow.doubt & Doubt.MISSING
+        uncertainty |= flow.uncertainty & Uncertainty.MISSING
     if relation.columns is None:
-        doubt |= Doubt.INCOMPLETE
-    return Flow(data, control, Kind.TRANSFORMATION, doubt)
+        uncertainty |= Uncertainty.INCOMPLETE
+    return OperatorColumn(data, control, FlowKind.TRANSFORMATION, uncertainty)
 
 
 def completed(
-    step: Step,
+    step: OperatorStep,
     texts: Sequence[str],
-    founds: Sequence[Found],
-    flows: list[Flow],
+    founds: Sequence[FoundReferences],
+    flows: list[OperatorColumn],
     passed: Collection[int] = (),
-) -> list[Flow]:
+) -> list[OperatorColumn]:
     """Complete the flows of the expressions in a list if arguments were cut off within them.
 
     If only one expression was cut, it must have contained the columns that Spark passes to this operator and that
@@ -139,17 +143,17 @@ def completed(
     cut = [position for position, text in enumerate(texts) if lacks(text)]
     for position in cut:
         flow = flows[position]
-        lost, doubt = 0, Doubt.INCOMPLETE | Doubt.CUT
+        lost, uncertainty = 0, Uncertainty.INCOMPLETE | Uncertainty.CUT
         if len(cut) == 1:
-            lost, doubt = _lost(step.input, lacks(texts[position]), founds, position, passed)
-        flows[position] = replace(flow, data=flow.data | lost, doubt=flow.doubt | doubt)
+            lost, uncertainty = _lost(step.input, lacks(texts[position]), founds, position, passed)
+        flows[position] = replace(flow, data=flow.data | lost, uncertainty=flow.uncertainty | uncertainty)
     return flows
 
 
 def _lost(
-    given: Relation, count: int, founds: Sequence[Found], position: int, passed: Collection[int]
+    given: RowSet, count: int, founds: Sequence[FoundReferences], position: int, passed: Collection[int]
 ) -> tuple[int, int]:
-    """Return the sources of the columns that were certainly cut off, and the doubt about them.
+    """Return the sources of the columns that were certainly cut off, and the uncertainty about them.
 
     The sources are complete if exactly ``count`` columns were certainly cut off, or if no other column can have been
     cut off. Other candidates are columns that only a filter below needs, and columns that occur elsewhere in the
@@ -164,5 +168,5 @@ def _lost(
         data |= given.flows.get(number, UNKNOWN).data
     possible = len(unnamed) > len(lost) or others or given.columns is None
     if lost and (len(lost) == count or not possible):
-        return data, Doubt.INFERRED
-    return data, CUT_OFF.doubt | (Doubt.INFERRED if lost else Doubt.NONE)
+        return data, Uncertainty.INFERRED
+    return data, CUT_OFF.uncertainty | (Uncertainty.INFERRED if lost else Uncertainty.NONE)

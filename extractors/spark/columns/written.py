@@ -9,15 +9,23 @@ from typing import Final
 
 from extractors.spark.columns.changes import kept_as_it_is
 from extractors.spark.columns.delta import DELETE, UPDATE, command_columns
-from extractors.spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch, reasons_of
+from extractors.spark.columns.flow import (
+    FlowKind,
+    OperatorColumn,
+    PlanColumn,
+    Sources,
+    TooManyColumns,
+    Uncertainty,
+    reasons_of,
+)
 from extractors.spark.columns.lists import elements, split
 from extractors.spark.columns.plans import Plans
-from extractors.spark.columns.relations import Relation
+from extractors.spark.columns.relations import RowSet
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.jdbc import written_table
 from extractors.spark.plan.secrets import of_column
 from extractors.spark.plan.text import Operator, PlanText
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.tree import OperatorNode
 from extractors.spark.plan.writes import Write
 
 MAX_SOURCES: Final = 200_000
@@ -48,16 +56,16 @@ class ColumnFlow:
     """One written column. ``data`` and ``control`` have no columns in common."""
 
     output: str
-    data: tuple[SourceColumn, ...]
-    control: tuple[SourceColumn, ...]
-    kind: Kind
+    data: tuple[PlanColumn, ...]
+    control: tuple[PlanColumn, ...]
+    kind: FlowKind
     expression: str
     inferred: bool = False
     opaque: bool = False
     incomplete: bool = False
     parsed: bool = False
     """Whether the flow comes from the text of a query."""
-    kept: tuple[SourceColumn, ...] = ()
+    kept: tuple[PlanColumn, ...] = ()
     """In a row change, the source columns of the same name that are copied unchanged, including the changed table's
     own column.
     """
@@ -84,9 +92,9 @@ def unknown_columns(reason: Incomplete) -> WrittenColumns:
 
 
 def written_columns(
-    writes: Sequence[tuple[Node, Write]],
+    writes: Sequence[tuple[OperatorNode, Write]],
     text: PlanText,
-    nodes: Iterable[Node],
+    nodes: Iterable[OperatorNode],
     *,
     has_root: bool = False,
     driver_rows: bool = False,
@@ -117,13 +125,13 @@ def written_columns(
 
 
 def result_columns(
-    text: PlanText, nodes: Iterable[Node], *, changes_rows: bool, driver_rows: bool = False
+    text: PlanText, nodes: Iterable[OperatorNode], *, changes_rows: bool, driver_rows: bool = False
 ) -> tuple[WrittenColumns, Mapping[int, str]]:
     """Return the output columns of a plan without a command, which a command above may write; and expression id →
     column name.
     """
     if not text.verified or text.root is None:
-        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), {}
+        return unknown_columns(text.uncertainty or Incomplete.AMBIGUOUS), {}
     plans = Plans(text, nodes, changes_rows=changes_rows, driver_rows=driver_rows)
     root = text.root
     if root.name == "AdaptiveSparkPlan" and len(root.inputs) == 1:
@@ -132,12 +140,12 @@ def result_columns(
         root = root.inputs[0]  # a row writer receives the rows one by one, unchanged
     try:
         relation = plans.relation(root)
-    except TooMuch:
+    except TooManyColumns:
         return unknown_columns(Incomplete.TOO_MANY), {}
     given = relation.in_order()
     if given is None or relation.columns is None:
         return unknown_columns(_of_relation(relation)), {}
-    flows: dict[str, Flow] = {}
+    flows: dict[str, OperatorColumn] = {}
     names: dict[int, str] = {}
     for column, flow in zip(relation.columns, given, strict=True):
         # If several columns have the same name, the name refers to the first of them.
@@ -147,7 +155,7 @@ def result_columns(
     return _columns_written(flows, relation, plans.sources), names
 
 
-def _has_query(command: Node, text: PlanText) -> bool:
+def _has_query(command: OperatorNode, text: PlanText) -> bool:
     return any(_is(each, command.name.strip()) and each.inputs for each in text.operators)
 
 
@@ -172,17 +180,17 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
     if write.end is None or write.reads or write.command == "DeleteFromTable":
         return NO_COLUMNS  # nothing flows into a table that only loses files
     if not text.verified:
-        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
+        return unknown_columns(text.uncertainty or Incomplete.AMBIGUOUS)
     if operator is None:
         return unknown_columns(Incomplete.NO_COLUMNS)
     if operator.inner and operator.inner[0].name in (UPDATE, DELETE):
         try:
             flows = command_columns(operator.inner[0], write.end, plans)
-        except TooMuch:
+        except TooManyColumns:
             return unknown_columns(Incomplete.TOO_MANY)
         if flows is None:
             return unknown_columns(Incomplete.FIELDS_CUT)
-        return _columns_written(flows, Relation((), {}, {}), plans.sources)
+        return _columns_written(flows, RowSet((), {}, {}), plans.sources)
     if write.carried:
         return NO_COLUMNS
     logical = operator.inner or operator.inputs
@@ -192,7 +200,7 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
         return unknown_columns(Incomplete.NO_COLUMNS)
     try:
         relation = plans.relation(logical[0], plans.listed_input(operator))
-    except TooMuch:
+    except TooManyColumns:
         return unknown_columns(Incomplete.TOO_MANY)
     if relation.columns is None and write.logical and not write.moves_data:
         return _shown(operator, write, logical[0], relation, plans.sources)
@@ -200,7 +208,7 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
 
 
 def _shown(
-    operator: Operator, write: Write, query: Operator, relation: Relation, sources: Sources
+    operator: Operator, write: Write, query: Operator, relation: RowSet, sources: Sources
 ) -> WrittenColumns:
     """Return the columns that the list of a logical plan names before its cut. `Incomplete.FIELDS_CUT` covers the
     remaining columns.
@@ -213,14 +221,14 @@ def _shown(
     names = _names(operator.arguments, write) or list(relation.names.values())
     if len(names) not in (len(listed.texts), len(listed.texts) + listed.more) or not all(names):
         return unknown
-    flows: dict[str, Flow] = {}
+    flows: dict[str, OperatorColumn] = {}
     for name, number in zip(names, relation.names, strict=False):
         flows.setdefault(name, relation.flows[number])
     found = _columns_written(flows, relation, sources)
     return WrittenColumns(found.flows, tuple(dict.fromkeys((*found.reasons, Incomplete.FIELDS_CUT))))
 
 
-def _named(operator: Operator, write: Write, relation: Relation, sources: Sources) -> WrittenColumns:
+def _named(operator: Operator, write: Write, relation: RowSet, sources: Sources) -> WrittenColumns:
     given = relation.in_order()
     if given is None or relation.columns is None:
         return unknown_columns(_of_relation(relation))
@@ -228,7 +236,7 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
     if len(names) != len(given):
         return unknown_columns(Incomplete.NO_COLUMNS)
     row_change = write.command in _ROW_CHANGES
-    flows: dict[str, Flow] = {}
+    flows: dict[str, OperatorColumn] = {}
     for name, flow in zip(names, given, strict=True):
         if row_change and name in ROW_BOOKKEEPING:
             continue
@@ -240,22 +248,24 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
     return _columns_written(flows, relation, sources)
 
 
-def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Sources) -> WrittenColumns:
+def _columns_written(flows: dict[str, OperatorColumn], relation: RowSet, sources: Sources) -> WrittenColumns:
     written: list[ColumnFlow] = []
-    expanded: dict[int, tuple[SourceColumn, ...]] = {}
+    expanded: dict[int, tuple[PlanColumn, ...]] = {}
     reasons: dict[Incomplete, None] = {}
     count = 0
     kept_control = _kept_control(flows, relation)
     if kept_control is not None:
         reasons[Incomplete.TOO_MANY] = None
 
-    def columns(bits: int) -> tuple[SourceColumn, ...]:
+    def columns(bits: int) -> tuple[PlanColumn, ...]:
         if bits not in expanded:
             expanded[bits] = tuple(sources.columns(bits))
         return expanded[bits]
 
     for name, flow in flows.items():
-        doubt = relation.doubt | (Doubt.INCOMPLETE if flow.unexplained else flow.doubt)
+        uncertainty = relation.uncertainty | (
+            Uncertainty.INCOMPLETE if flow.unexplained else flow.uncertainty
+        )
         control_bits = (flow.control | relation.rows) & ~flow.data
         if kept_control is not None:
             control_bits &= kept_control
@@ -270,17 +280,17 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
                 control,
                 flow.kind,
                 of_column(name, flow.expression),
-                inferred=bool(doubt & Doubt.INFERRED),
-                opaque=bool(doubt & Doubt.OPAQUE),
-                incomplete=bool(doubt & Doubt.INCOMPLETE) or kept_control is not None,
+                inferred=bool(uncertainty & Uncertainty.INFERRED),
+                opaque=bool(uncertainty & Uncertainty.OPAQUE),
+                incomplete=bool(uncertainty & Uncertainty.INCOMPLETE) or kept_control is not None,
                 kept=columns(flow.kept & ~flow.data),
             )
         )
-        reasons |= dict.fromkeys(reasons_of(doubt))
+        reasons |= dict.fromkeys(reasons_of(uncertainty))
     return WrittenColumns(tuple(written), tuple(reasons))
 
 
-def _kept_control(flows: Mapping[str, Flow], relation: Relation) -> int | None:
+def _kept_control(flows: Mapping[str, OperatorColumn], relation: RowSet) -> int | None:
     """Return the set of control sources that all columns share, if the columns have more than `MAX_SOURCES` others;
     None if they have fewer."""
     own = [(flow.control | relation.rows) & ~flow.data for flow in flows.values()]
@@ -292,9 +302,9 @@ def _kept_control(flows: Mapping[str, Flow], relation: Relation) -> int | None:
     return shared if sum((each & ~shared).bit_count() for each in own) > MAX_SOURCES else None
 
 
-def _of_relation(relation: Relation) -> Incomplete:
+def _of_relation(relation: RowSet) -> Incomplete:
     """Return the reason why the order of a query's columns is unknown."""
-    return next(iter(reasons_of(relation.doubt)), Incomplete.NO_COLUMNS)
+    return next(iter(reasons_of(relation.uncertainty)), Incomplete.NO_COLUMNS)
 
 
 def _names(arguments: str, write: Write) -> list[str]:

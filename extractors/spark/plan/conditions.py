@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Final, Self
 
 from extractors.spark.plan.secrets import without_secrets
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.tree import OperatorNode
 
 MOST: Final = 50
 """Maximum number of texts of each kind in one run."""
@@ -46,7 +46,7 @@ class Conditions:
     writes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, nodes: Iterable[Node]) -> Self:
+    def of(cls, nodes: Iterable[OperatorNode]) -> Self:
         listed = tuple(nodes)
         return cls(*(_first(found(listed)) for found in (_filters, _joins, _groups, _reads, _writes)))
 
@@ -63,7 +63,7 @@ def _first(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, texts)))[:MOST]
 
 
-def _filters(nodes: Iterable[Node]) -> Iterator[str]:
+def _filters(nodes: Iterable[OperatorNode]) -> Iterator[str]:
     for node in nodes:
         if node.name.startswith("Filter"):
             yield _plain(node.text[:MAX_TEXT].partition(" ")[2])
@@ -73,7 +73,7 @@ def _filters(nodes: Iterable[Node]) -> Iterator[str]:
                 yield _plain(each)
 
 
-def _joins(nodes: Iterable[Node]) -> Iterator[str]:
+def _joins(nodes: Iterable[OperatorNode]) -> Iterator[str]:
     for node in nodes:
         if _JOIN.match(node.name):
             yield _join(node.text[:MAX_TEXT])
@@ -89,7 +89,7 @@ def _join(text: str) -> str:
     return f"{_plain(' AND '.join(said)) or 'all rows'} ({kind[1] if kind else 'Inner'})"
 
 
-def _groups(nodes: Iterable[Node]) -> Iterator[str]:
+def _groups(nodes: Iterable[OperatorNode]) -> Iterator[str]:
     within = False
     for node in nodes:
         if node.wraps:
@@ -101,13 +101,13 @@ def _groups(nodes: Iterable[Node]) -> Iterator[str]:
         within = aggregate
 
 
-def _reads(nodes: Iterable[Node]) -> Iterator[str]:
+def _reads(nodes: Iterable[OperatorNode]) -> Iterator[str]:
     for node in nodes:
         if scan := _SCAN.match(node.name + " "):
             yield scan[1].lower()
 
 
-def _writes(nodes: Iterable[Node]) -> Iterator[str]:
+def _writes(nodes: Iterable[OperatorNode]) -> Iterator[str]:
     for node in nodes:
         if written := _WRITTEN.match(node.text[:MAX_TEXT]):
             yield written[1].lower()

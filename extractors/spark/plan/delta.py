@@ -11,14 +11,14 @@ import re
 from typing import Final
 
 from extractors.spark.plan.names import argument_table, described_table, is_path
-from extractors.spark.plan.reads import End, path_end, table_end
+from extractors.spark.plan.reads import PlanEnd, path_end, table_end
 
 _TABLE_V2: Final = re.compile(r"DeltaTableV2\([^,]*,([^,]+),(?:None|Some\(CatalogTable\()")
 _VERSION: Final = re.compile(r"\bDelta\[version=-?\d+, ([^\]]+)\]")
 _BY_PATH: Final = re.compile(r"(?:^|\.)\w+\.`(/[^`]*|[A-Za-z][A-Za-z0-9+.-]*:/[^`]*)`$")
 
 
-def delta_target(arguments: str) -> tuple[End | None, str]:
+def delta_target(arguments: str) -> tuple[PlanEnd | None, str]:
     """Return (target, path). The target is the table that a Delta command's arguments name with its database, otherwise
     the path of the table's files; None if neither is printed. The path is that of a named table's files; "" if it is
     not printed, or if it is the target.

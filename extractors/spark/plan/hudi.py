@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from extractors.spark.plan.names import dotted_table
-from extractors.spark.plan.reads import End, table_end
+from extractors.spark.plan.reads import PlanEnd, table_end
 from extractors.spark.plan.text import PlanText
 
 HUDI_CREATES: Final = "CreateHoodie"
@@ -13,7 +13,7 @@ HUDI_CREATES: Final = "CreateHoodie"
 _KEY: Final = "_hoodie_record_key#"
 
 
-def hudi_table(text: PlanText) -> End | None:
+def hudi_table(text: PlanText) -> PlanEnd | None:
     """Return the table whose rows an UPDATE or DELETE reads in order to change them, recognized by record keys in the
     output of its scan. Return None unless there is exactly one.
     """

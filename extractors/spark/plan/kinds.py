@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from extractors.spark.plan.tree import Node, plain_name
+from extractors.spark.plan.tree import OperatorNode, plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def own_name(name: str) -> str:
     )
 
 
-def unknown_operators(nodes: Iterable[Node]) -> tuple[str, ...]:
+def unknown_operators(nodes: Iterable[OperatorNode]) -> tuple[str, ...]:
     """Return the names of a plan's nodes that are not in the table."""
     found = dict.fromkeys(node.name for node in nodes if not is_known(node.name))
     return tuple(name[:200] for name in found)

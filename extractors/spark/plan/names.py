@@ -27,7 +27,7 @@ _CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PlannedTable:
     """A table or view as a plan names it. A catalogue other than Spark's own precedes the database: ``cat.db``.
 
     ``database`` is empty if the plan prints only the name. In that case it is the session's current database, which is
@@ -42,7 +42,7 @@ class Table:
         return f"{self.database}.{self.name}" if self.database else self.name
 
 
-def table_of_parts(parts: list[str]) -> Table | None:
+def table_of_parts(parts: list[str]) -> PlannedTable | None:
     """Return the table whose name has these parts: ``t``, ``db.t`` or ``cat.db.t``. Return None if a part is missing
     or empty.
     """
@@ -50,22 +50,22 @@ def table_of_parts(parts: list[str]) -> Table | None:
         parts = parts[1:]
     if not parts or not all(parts):
         return None
-    return Table(".".join(parts[:-1]), parts[-1])
+    return PlannedTable(".".join(parts[:-1]), parts[-1])
 
 
-def quoted_table(text: str) -> Table | None:
+def quoted_table(text: str) -> PlannedTable | None:
     """Parse the name of a table in back quotes, such as `` `cat`.`db`.`t` ``."""
     parts = [part[1:-1].replace("``", "`") for part in _QUOTED_PART.findall(text)]
     return table_of_parts(parts)
 
 
-def dotted_table(text: str) -> Table | None:
+def dotted_table(text: str) -> PlannedTable | None:
     """Parse the name of a table without quotes, such as ``cat.db.t``. Return None if the text cannot be a name."""
     text = text.strip()
     return table_of_parts(text.split(".")) if _DOTTED.fullmatch(text) else None
 
 
-def described_table(text: str) -> Table | None:
+def described_table(text: str) -> PlannedTable | None:
     """Return the table in a description, ``CatalogTable(… Database: d … Table: t …)`` or, in Spark 2, ``[Database:d},
     TableName: t``.
     """
@@ -76,13 +76,13 @@ def described_table(text: str) -> Table | None:
     return table_of_parts([database, name])
 
 
-def leading_table(text: str) -> Table | None:
+def leading_table(text: str) -> PlannedTable | None:
     """Return the table at the beginning of a command's arguments."""
     match = QUOTED_NAME.match(text)
     return quoted_table(match[0]) if match else None
 
 
-def argument_table(arguments: str) -> Table | None:
+def argument_table(arguments: str) -> PlannedTable | None:
     """Return the table among a command's arguments: a name in back quotes that is a whole argument, or a description."""
     for piece in split_arguments(arguments):
         if QUOTED_NAME.fullmatch(piece):

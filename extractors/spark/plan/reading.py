@@ -20,7 +20,7 @@ from extractors.spark.plan.local_rows import (
 from extractors.spark.plan.reads import Reads, cached_reads, logical_reads, physical_reads, without_plan
 from extractors.spark.plan.shape import shape
 from extractors.spark.plan.text import PlanText, read_text
-from extractors.spark.plan.tree import Node, walk
+from extractors.spark.plan.tree import OperatorNode, walk
 from extractors.spark.plan.writes import Write, write_of
 
 
@@ -87,8 +87,10 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
         commands = [each for each in commands if each[1].end or not each[1].moves_data or each[0].depth == 0]
     writes = tuple(write for _, write in commands)
     own = any(write.logical for write in writes) and text.verified and not reads_view_of_driver_rows(text)
-    held = may_be_of_driver(start, shared=shared_rows and not own)
-    columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start, driver_rows=held)
+    of_driver = may_be_of_driver(start, shared=shared_rows and not own)
+    columns = written_columns(
+        commands, text, nodes, has_root="rootExecutionId" in start, driver_rows=of_driver
+    )
     description = start.get("description")
     inner = "rootExecutionId" in start and start["rootExecutionId"] != start.get("executionId")
     result: WrittenColumns | None = None
@@ -96,7 +98,9 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
     if inner and not commands and not _is_bookkeeping(nodes) and isinstance(printed, str):
         said = description if isinstance(description, str) else ""
         change = _CHANGES.search(said) is not None and not said.endswith(_SOURCE)
-        result, defines = result_columns(read_text(printed), nodes, changes_rows=change, driver_rows=held)
+        result, defines = result_columns(
+            read_text(printed), nodes, changes_rows=change, driver_rows=of_driver
+        )
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
@@ -128,7 +132,7 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
     )
 
 
-def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...], object]:
+def _on_lines(nodes: tuple[OperatorNode, ...], printed: object) -> tuple[tuple[OperatorNode, ...], object]:
     """Put each operator of the plan on one line. The name of a scan may have several lines if it contains a query for
     a database.
     """
@@ -147,7 +151,7 @@ def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...
     return nodes, printed
 
 
-def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
+def _is_bookkeeping(nodes: tuple[OperatorNode, ...]) -> bool:
     """Whether a plan reads Delta's own log of a table."""
     return any(
         "Scan" in node.name

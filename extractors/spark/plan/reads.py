@@ -14,7 +14,7 @@ from extractors.spark.plan import jdbc
 from extractors.spark.plan.kinds import READING
 from extractors.spark.plan.names import (
     Location,
-    Table,
+    PlannedTable,
     argument_table,
     dotted_table,
     is_bookkeeping,
@@ -28,7 +28,7 @@ from extractors.spark.plan.names import (
     without_partitions,
 )
 from extractors.spark.plan.text import Operator, PlanText
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.tree import OperatorNode
 from navlin.model.redaction import redact, without_credentials
 
 
@@ -43,7 +43,7 @@ class EndKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PlanEnd:
     """An input or output. A table or view is identified by ``database`` and ``name``, anything else by ``name``.
 
     For a JDBC table, ``url`` is the URL of its database, if known, and ``database`` is the catalogue through which it is
@@ -62,17 +62,17 @@ class End:
         return f"{self.database}.{self.name}" if self.database else self.name
 
 
-MATERIALIZED: Final = End(EndKind.STEP, "mergeMaterializedSource")
+MATERIALIZED: Final = PlanEnd(EndKind.STEP, "mergeMaterializedSource")
 """The source of Delta's MERGE if it is not a Delta table. The rows of the source are kept by an execution that runs
 before the others.
 """
 
 
-def table_end(table: Table) -> End:
-    return End(EndKind.TABLE, table.name, table.database)
+def table_end(table: PlannedTable) -> PlanEnd:
+    return PlanEnd(EndKind.TABLE, table.name, table.database)
 
 
-def named_end(name: str) -> End | None:
+def named_end(name: str) -> PlanEnd | None:
     """Return the end for the full name of a table or for a path; None for any other text."""
     if is_path(name):
         return path_end(name)
@@ -80,25 +80,25 @@ def named_end(name: str) -> End | None:
     return table_end(table) if table is not None and table.database else None
 
 
-def view_end(table: Table) -> End:
-    return End(EndKind.VIEW, table.name, table.database)
+def view_end(table: PlannedTable) -> PlanEnd:
+    return PlanEnd(EndKind.VIEW, table.name, table.database)
 
 
-def jdbc_end(printed: str, url: str = "") -> End:
+def jdbc_end(printed: str, url: str = "") -> PlanEnd:
     """Return the end for a `dbtable`, which is a table or a query."""
     if name := jdbc.table_name(printed):
-        return End(EndKind.JDBC, name, url=url)
-    return End(EndKind.QUERY, jdbc.without_counters(printed), url=url)
+        return PlanEnd(EndKind.JDBC, name, url=url)
+    return PlanEnd(EndKind.QUERY, jdbc.without_counters(printed), url=url)
 
 
-def catalog_end(printed: str) -> End:
+def catalog_end(printed: str) -> PlanEnd:
     """Return the end for a table of a JDBC catalogue, named like ``pg.app.people``."""
     catalog, name = jdbc.catalog_table(printed)
-    return End(EndKind.JDBC, name, catalog)
+    return PlanEnd(EndKind.JDBC, name, catalog)
 
 
-def path_end(path: str) -> End:
-    return End(EndKind.PATH, without_partitions(without_part_file(without_credentials(path))))
+def path_end(path: str) -> PlanEnd:
+    return PlanEnd(EndKind.PATH, without_partitions(without_part_file(without_credentials(path))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Reads:
     are missing.
     """
 
-    ends: tuple[End, ...]
+    ends: tuple[PlanEnd, ...]
     reasons: tuple[Incomplete, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -167,7 +167,7 @@ _CACHED: Final = ("InMemoryTableScan", "Scan In-memory table")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
 
-def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
+def physical_reads(nodes: Iterable[OperatorNode], text: PlanText) -> Reads:
     """Return the inputs of a physical plan's scans, including scans below cached frames and in subqueries."""
     gathered = _Gathered()
     hidden_below = -1
@@ -188,7 +188,7 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
     return gathered.reads()
 
 
-def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
+def cached_reads(nodes: Sequence[OperatorNode], text: PlanText) -> Reads:
     """Return the inputs of cached frames whose plans are not in the tree. Older releases of Spark leave these plans
     out of the tree (SparkPlanInfo), but print them in the text.
     """
@@ -200,7 +200,7 @@ def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
             continue  # below another cached one
         _, *operators = operator.walk()
         looked_at.update(each.number for each in operators)
-        below = [Node(each.name, f"{each.name} {each.block}", {}, each.indent) for each in operators]
+        below = [OperatorNode(each.name, f"{each.name} {each.block}", {}, each.indent) for each in operators]
         reads = reads.and_those(physical_reads(below, text))
         for each in (operator, *operators):
             if each.name.startswith(_CACHED) and not each.children:
@@ -210,7 +210,7 @@ def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
     return reads.and_those(nowhere.reads())
 
 
-def without_plan(nodes: Sequence[Node]) -> list[Node]:
+def without_plan(nodes: Sequence[OperatorNode]) -> list[OperatorNode]:
     """Return the cached frames without a plan below them in the tree."""
     return [
         node
@@ -231,7 +231,7 @@ def logical_reads(text: PlanText) -> Reads:
     gathered = _Gathered()
     hidden_below, alias = -1, ""
     if not text.verified:
-        return Reads((), (text.doubt or Incomplete.AMBIGUOUS,))
+        return Reads((), (text.uncertainty or Incomplete.AMBIGUOUS,))
     for operator in text.operators:
         if 0 <= hidden_below < operator.indent:
             continue
@@ -265,14 +265,14 @@ def logical_reads(text: PlanText) -> Reads:
 
 class _Gathered:
     def __init__(self) -> None:
-        self._ends: dict[End, None] = {}
+        self._ends: dict[PlanEnd, None] = {}
         self._unknown: dict[str, None] = {}
         self._reasons: dict[Incomplete, None] = {}
 
-    def add(self, end: End) -> None:
+    def add(self, end: PlanEnd) -> None:
         self._ends[end] = None
 
-    def add_table(self, table: Table | None, what: str) -> None:
+    def add_table(self, table: PlannedTable | None, what: str) -> None:
         # A name without a database belongs to the session's current database, which the log does not show.
         if table is None or not table.database:
             self.add_unknown(what)
@@ -299,7 +299,7 @@ class _Gathered:
         return Reads(tuple(self._ends), tuple(self._reasons), tuple(self._unknown))
 
 
-def _scan(node: Node, gathered: _Gathered) -> None:
+def _scan(node: OperatorNode, gathered: _Gathered) -> None:
     if node.name.startswith(_CACHED) or node.name.strip() == "Scan":
         return  # a cached table, whose plan is below the scan, or rows that the program itself made
     match = _SCAN.match(node.name)
@@ -329,7 +329,7 @@ def _scan(node: Node, gathered: _Gathered) -> None:
     gathered.add_location(location(printed), node.name)
 
 
-def _catalog_scan(node: Node, text: PlanText, gathered: _Gathered) -> None:
+def _catalog_scan(node: OperatorNode, text: PlanText, gathered: _Gathered) -> None:
     """Add a scan of a JDBC catalogue's table, or of several tables that the database joins. The list of tables is
     taken from the block, because the tree cuts it.
     """
@@ -363,21 +363,21 @@ def _relation(printed: str, gathered: _Gathered) -> bool:
     elif match := _KAFKA.search(printed):
         for topic in match[1].split(","):
             if topic.strip():
-                gathered.add(End(EndKind.TOPIC, topic.strip()))
+                gathered.add(PlanEnd(EndKind.TOPIC, topic.strip()))
     else:
         return False
     return True
 
 
-def _hive_table(printed: str) -> Table | None:
+def _hive_table(printed: str) -> PlannedTable | None:
     if match := _HIVE.search(printed):
         return quoted_table(match[1])
     if match := _METASTORE.search(printed):
-        return Table(match[1], match[2])
+        return PlannedTable(match[1], match[2])
     return None
 
 
-def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None:
+def _v2_scan(node: OperatorNode, rest: str, text: PlanText, gathered: _Gathered) -> None:
     changed = rest.removesuffix(_CHANGELOG)
     if changed != rest and any(
         f"{before}{changed}{after}" in node.text
@@ -430,7 +430,7 @@ def _logical_relation(arguments: str, gathered: _Gathered) -> None:
         gathered.add_unknown(f"LogicalRelation {first}")  # read by path, which a logical plan does not print
 
 
-def _v2_relation(arguments: str) -> Table | None:
+def _v2_relation(arguments: str) -> PlannedTable | None:
     for piece in split_arguments(arguments):
         if not piece.startswith("[") and "." in piece and not is_path(piece):
             return dotted_table(piece) or quoted_table(piece)

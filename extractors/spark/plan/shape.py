@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.tree import OperatorNode
 
 MAX_TEXT: Final = 20_000
 _COLUMN: Final = re.compile(r"(?<![\w.$])([A-Za-z_][\w.$]*+)#\d+|(?<!\w)(\w++)\(")
@@ -33,7 +33,7 @@ _COMPUTED: Final = frozenset(
 )
 
 
-def shape(nodes: Iterable[Node]) -> Iterator[str]:
+def shape(nodes: Iterable[OperatorNode]) -> Iterator[str]:
     """Yield one text per operator, from the root down. Equal plans of two runs yield equal texts."""
     above = ""
     for node in nodes:

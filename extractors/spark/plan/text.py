@@ -99,17 +99,17 @@ class Operator:
             yield (operator := waiting.pop())
             waiting.extend(reversed(operator.children))
 
-    def fields(self) -> dict[str, Field] | None:
+    def fields(self) -> dict[str, BlockField] | None:
         """Return the fields of the block, keyed by the word before the colon. Return None if a word occurs twice,
         because a literal may have printed it, unless the order of the fields shows which one is real.
         """
         block = self.block
         if block.startswith("\nArguments: "):
-            return {"Arguments": Field(self.arguments, -1)}
+            return {"Arguments": BlockField(self.arguments, -1)}
         matches = list(_FIELD.finditer(block))
         if len({match[1] for match in matches}) < len(matches):
             matches = _unforged(self.name, matches)
-        found: dict[str, Field] = {}
+        found: dict[str, BlockField] = {}
         for position, match in enumerate(matches):
             stop = matches[position + 1].start() if position + 1 < len(matches) else len(block)
             value = block[match.end() : stop].strip()
@@ -119,7 +119,7 @@ class Operator:
                 value = value[: end + 1]  # the rest is an unused field
             elif count < 0 and match[1] not in ("Arguments", "Condition"):
                 value = value.partition("\n\n")[0]
-            found[match[1]] = Field(value, count)
+            found[match[1]] = BlockField(value, count)
         return found if matches or not block.strip() else None
 
 
@@ -151,7 +151,7 @@ def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class BlockField:
     """A field of a block. ``count`` is the number of elements in the field's list, or -1 if it is not printed."""
 
     text: str
@@ -161,14 +161,14 @@ class Field:
 @dataclass(frozen=True, slots=True)
 class PlanText:
     """A parsed plan, with the operators in the order of the header tree, root first. ``verified`` is False if the text
-    is ambiguous, was cut, or has no operators; ``doubt`` gives the reason.
+    is ambiguous, was cut, or has no operators; ``uncertainty`` gives the reason.
 
     ``by_name`` maps a name to the operators with that name. ``subqueries`` maps the number of a subquery's expression,
     such as ``#335``, to the root of the subquery.
     """
 
     operators: tuple[Operator, ...] = ()
-    doubt: Incomplete | None = None
+    uncertainty: Incomplete | None = None
     command: str = ""
     by_name: Mapping[str, tuple[Operator, ...]] = field(default_factory=dict)
     subqueries: Mapping[int, Operator] = field(default_factory=dict)
@@ -182,7 +182,7 @@ class PlanText:
 
     @property
     def verified(self) -> bool:
-        return self.doubt is None
+        return self.uncertainty is None
 
     @property
     def root(self) -> Operator | None:
@@ -199,7 +199,7 @@ def read_text(printed: str) -> PlanText:
         return _extended(printed)
     header = list(_header(printed, printed.index("\n", printed.index("== Physical Plan ==")) + 1))
     if not header:
-        return PlanText(doubt=Incomplete.EXPLAIN_MODE)
+        return PlanText(uncertainty=Incomplete.EXPLAIN_MODE)
     sections, ordered = _sections(printed)
     trees = [header, *(lines for _, lines in sections)]
     cut = cut or _CUT_OFF.search(printed, max(0, len(printed) - 100)) is not None
@@ -214,10 +214,10 @@ def read_text(printed: str) -> PlanText:
     for number, lines in sections:
         if lines and number >= 0:
             subqueries.setdefault(number, _tree(lines, blocks)[0])
-    doubt = Incomplete.PLAN_CUT if cut else None if verified and ordered else Incomplete.AMBIGUOUS
+    uncertainty = Incomplete.PLAN_CUT if cut else None if verified and ordered else Incomplete.AMBIGUOUS
     return PlanText(
         operators,
-        doubt,
+        uncertainty,
         by_name={name: tuple(found) for name, found in by_name.items()},
         subqueries=subqueries,
     )
@@ -252,13 +252,13 @@ def _tree(lines: list[_Line], blocks: Mapping[int, tuple[str, str]]) -> tuple[Op
 def _extended(printed: str) -> PlanText:
     match = _EXTENDED.search(printed)
     if match is None:
-        return PlanText(doubt=Incomplete.EXPLAIN_MODE)
+        return PlanText(uncertainty=Incomplete.EXPLAIN_MODE)
     stop = printed.find(_PHYSICAL, match.end())
     tree = _STATISTICS.sub("", printed[match.end() : stop])
     lines = tree.split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
     # A line that is not an operator is the rest of a literal or statement. In that case, other lines may be as well.
-    doubt = None if all(branches) else Incomplete.AMBIGUOUS
+    uncertainty = None if all(branches) else Incomplete.AMBIGUOUS
     command = _STATISTICS.sub("", match[1])
     name, _, rest = command.partition(" ")
     operators = [_Line(1, name, 0)]
@@ -267,7 +267,7 @@ def _extended(printed: str) -> PlanText:
         if branch:
             operators.append(_Line(number, *_branch_name(branch)))
             blocks[number] = (branch["name"], f"Arguments: {_branch_arguments(branch)}")
-    return PlanText(_tree(operators, blocks), doubt, command=command)
+    return PlanText(_tree(operators, blocks), uncertainty, command=command)
 
 
 def _branch_name(match: re.Match[str]) -> tuple[str, int]:

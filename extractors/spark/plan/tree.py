@@ -27,7 +27,7 @@ _WRAPPERS: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OperatorNode:
     """One operator. ``name`` has no accelerator's prefix. ``depth`` is the distance from the root, which has depth 0."""
 
     name: str
@@ -51,7 +51,7 @@ def plain_name(name: str) -> str:
     return _TRANSFORMER.sub(r"\1", name)
 
 
-def walk(plan: object) -> Iterator[Node]:
+def walk(plan: object) -> Iterator[OperatorNode]:
     """Yield the operators from the root down, parents before children. Values that are not operators are skipped."""
     stack: list[tuple[object, int]] = [(plan, 0)]
     count = 0
@@ -60,7 +60,7 @@ def walk(plan: object) -> Iterator[Node]:
         if not isinstance(value, dict):
             continue
         count += 1
-        yield Node(
+        yield OperatorNode(
             plain_name(_text(value.get("nodeName"))),
             _HOW_COMET_SCANS.sub(r"\1", _text(value.get("simpleString"))),
             _metadata(value.get("metadata")),

@@ -12,7 +12,7 @@ from extractors.spark.plan.delta import delta_target, path_of_name
 from extractors.spark.plan.hudi import HUDI_CREATES, hudi_table, is_hudis_own
 from extractors.spark.plan.kinds import WRITING, is_without_data
 from extractors.spark.plan.names import (
-    Table,
+    PlannedTable,
     argument_table,
     described_table,
     dotted_table,
@@ -22,9 +22,9 @@ from extractors.spark.plan.names import (
     leading_table,
     split_arguments,
 )
-from extractors.spark.plan.reads import End, EndKind, jdbc_end, named_end, path_end, table_end, view_end
+from extractors.spark.plan.reads import EndKind, PlanEnd, jdbc_end, named_end, path_end, table_end, view_end
 from extractors.spark.plan.text import Operator, PlanText
-from extractors.spark.plan.tree import Node
+from extractors.spark.plan.tree import OperatorNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Write:
 
     command: str
     operation: str
-    end: End | None = None
+    end: PlanEnd | None = None
     path: str = ""
-    reads: tuple[End, ...] = ()
+    reads: tuple[PlanEnd, ...] = ()
     subject: str = ""
     query_text: str = ""
     logical: bool = False
@@ -150,7 +150,7 @@ _ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
 
 
-def write_of(node: Node, text: PlanText) -> Write | None:
+def write_of(node: OperatorNode, text: PlanText) -> Write | None:
     """Return the write or other command that an operator carries out; None for an operator that only computes.
     ``text`` is empty if the printed plan is not needed.
     """
@@ -188,7 +188,7 @@ def write_of(node: Node, text: PlanText) -> Write | None:
             )
 
 
-def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanText) -> Write | None:
+def _data_write(bare: str, command: str, node: OperatorNode, arguments: str, text: PlanText) -> Write | None:
     """Return the write of a command that moves data; None for any other command."""
     match bare:
         case "InsertIntoHadoopFsRelation":
@@ -221,7 +221,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
             end, path = delta_target(arguments)
             return Write(command, CREATE_AS_SELECT, end, path, carried=True)
         case _ if (match := _V1_OF_V2.match(command)) and (written := jdbc.written_table(arguments)):
-            end = End(EndKind.JDBC, written)
+            end = PlanEnd(EndKind.JDBC, written)
             return Write(
                 command, _V2_WRITES[match[1]], end, carried=True, catalog=jdbc.written_catalog(arguments)
             )
@@ -270,7 +270,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
             return None
 
 
-def _iceberg_end(arguments: str) -> End | None:
+def _iceberg_end(arguments: str) -> PlanEnd | None:
     found = _ICEBERG.search(arguments)
     return named_end(found[1]) if found else None
 
@@ -280,7 +280,7 @@ def _v2_view(command: str, arguments: str) -> Write:
     …``.
     """
     created = _v2_created(command, arguments)
-    end = view_end(Table(created.end.database, created.end.name)) if created.end else None
+    end = view_end(PlannedTable(created.end.database, created.end.name)) if created.end else None
     text = arguments.partition(f"{created.end.readable}, ")[2] if created.end else ""
     query_text = text[: text.find(", [StructField(")] if ", [StructField(" in text else ""
     return replace(created, operation=CREATE_VIEW, end=end, query_text=query_text)
@@ -321,7 +321,7 @@ def _above_joins(operator: Operator | None) -> Iterator[str]:
             yield from _above_joins(each)
 
 
-def _read_for_change(text: PlanText) -> End | None:
+def _read_for_change(text: PlanText) -> PlanEnd | None:
     """Return the table whose rows a merge-on-read operation reads in order to change them, recognized by the file and
     position in the output of its scan. Return None unless there is exactly one.
 
@@ -339,7 +339,7 @@ def _read_for_change(text: PlanText) -> End | None:
     return ends.pop() if len(ends) == 1 else None
 
 
-def _aliased_path(text: PlanText) -> End | None:
+def _aliased_path(text: PlanText) -> PlanEnd | None:
     """Return the path below a command that names its table only by path, as in ``SubqueryAlias
     spark_catalog.delta.`/x` ``. Return None unless there is exactly one.
     """
@@ -366,7 +366,7 @@ def in_words(command: str) -> str:
     return "_".join(words)
 
 
-def _is_ddl(node: Node) -> bool:
+def _is_ddl(node: OperatorNode) -> bool:
     """Whether a node is a V2 command that is printed without ``Execute``, such as ``CreateNamespace``, ``DropTable``
     or ``ShowTables``.
     """
@@ -381,7 +381,7 @@ def _is_ddl(node: Node) -> bool:
     )
 
 
-def _arguments(node: Node, command: str, text: PlanText) -> str:
+def _arguments(node: OperatorNode, command: str, text: PlanText) -> str:
     """Return the command's arguments. They are taken from the tree if it has them, else from the only block of the
     text that can belong to the command.
     """
@@ -400,7 +400,7 @@ def _arguments(node: Node, command: str, text: PlanText) -> str:
     return ""
 
 
-def _end(table: Table | None) -> End | None:
+def _end(table: PlannedTable | None) -> PlanEnd | None:
     return table_end(table) if table else None
 
 
@@ -486,12 +486,12 @@ def _save(command: str, arguments: str) -> Write:
     mode = _MODE.search(arguments)
     operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
     url = options.get("url", "")
-    end: End | None = argument_end(arguments)
+    end: PlanEnd | None = argument_end(arguments)
     if "dbtable" in options and "jdbc" in arguments.partition(",")[0].lower():
         end = jdbc_end(options["dbtable"], "" if "redacted" in url else url)
         end = end if end.kind is EndKind.JDBC else None
     elif "topic" in options and "afka" in arguments:
-        end = End(EndKind.TOPIC, options["topic"])
+        end = PlanEnd(EndKind.TOPIC, options["topic"])
     elif end is None and is_path(options.get("path", "")):
         end = path_end(options["path"])
     return Write(command, operation, end, logical=True)
@@ -507,12 +507,12 @@ def _insert_relation(command: str, arguments: str) -> Write:
     return Write(command, operation, end, logical=command.startswith("InsertIntoDataSource"))
 
 
-def argument_end(arguments: str) -> End | None:
+def argument_end(arguments: str) -> PlanEnd | None:
     table = argument_table(arguments)
     return table_end(table) if table else None
 
 
-def _v2_end(node: Node, arguments: str) -> End | None:
+def _v2_end(node: OperatorNode, arguments: str) -> PlanEnd | None:
     if end := _iceberg_end(arguments):
         return end
     named = node.name.partition(" ")[2].strip()
@@ -523,7 +523,7 @@ def _v2_end(node: Node, arguments: str) -> End | None:
     return next(_v2_names(arguments), None)
 
 
-def _v2_names(arguments: str) -> Iterator[End]:
+def _v2_names(arguments: str) -> Iterator[PlanEnd]:
     for piece in split_arguments(arguments):
         if found := re.match(r"(?:RelationV2|DataSourceV2Relation)\[.*?\] (\S+)", piece):
             table = dotted_table(found[1])
@@ -543,7 +543,7 @@ def _v2_created(command: str, arguments: str) -> Write:
             if path := path_of_name(name):
                 return replace(write, end=path_end(path))
             if piece.startswith(jdbc.CATALOG_CLASS):
-                return replace(write, end=End(EndKind.JDBC, name), catalog=piece)
+                return replace(write, end=PlanEnd(EndKind.JDBC, name), catalog=piece)
             return replace(write, end=_end(dotted_table(name)), catalog=piece)
     return write
 

@@ -9,11 +9,19 @@ from typing import Annotated, Any, Final
 import orjson
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.bodies import QUERY_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.index.schema.fields import ELEMENTS
-from navlin.index.search.query_tree import Clause, FieldValue, FunctionRange, Group, Node, Phrase, Word
+from navlin.index.search.query_tree import (
+    Clause,
+    ClauseGroup,
+    FieldValue,
+    FunctionRange,
+    Node,
+    Phrase,
+    SearchTerm,
+)
 from navlin.index.solr.solr import Solr
 from navlin.query.search import SearchAnswer, parsed_query, search, search_pages
 from navlin.query.syntax import Parsed
@@ -53,14 +61,14 @@ class PageParameters:
 def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
     """Return the endpoint ``/entities`` or ``/relations``: an array of the matches, sorted by identity."""
 
-    def answer(asked: Asked) -> list[Any] | Iterator[bytes]:
-        given: ListParameters = asked.parameters
+    def answer(request: ApiRequest) -> list[Any] | Iterator[bytes]:
+        given: ListParameters = request.parameters
         if given.offset < 0:
-            raise Problem(400, "offset must be 0 or more")
+            raise HttpError(400, "offset must be 0 or more")
         if given.limit > MOST_AT_ONCE:
-            return _array(_long_list(asked.solr, given, core), forms(asked.solr))
-        answered = _listed(asked.solr, given, core)
-        return list(map(forms(asked.solr), answered.documents))
+            return _array(_long_list(request.solr, given, core), forms(request.solr))
+        answered = _listed(request.solr, given, core)
+        return list(map(forms(request.solr), answered.documents))
 
     summary = f"The {resource} that match."
     return Endpoint("GET", f"/{resource}", Role.LINEAGE_VIEWER, summary, ListParameters, answer, lenient=True)
@@ -70,10 +78,10 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
     """Return the endpoint ``/entities/paging`` or ``/relations/paging``: a page of matches, sorted by identity, and the
     next cursor mark."""
 
-    def answer(asked: Asked) -> Iterator[bytes]:
-        given: PageParameters = asked.parameters
-        pages = _pages(asked.solr, given.query, core, given.limit, given.cursorMark)
-        return _sent(pages, resource, forms(asked.solr))
+    def answer(request: ApiRequest) -> Iterator[bytes]:
+        given: PageParameters = request.parameters
+        pages = _pages(request.solr, given.query, core, given.limit, given.cursorMark)
+        return _sent(pages, resource, forms(request.solr))
 
     summary = f"The {resource} that match, by identity, a page."
     return Endpoint(
@@ -131,7 +139,7 @@ def _of_whole_names(parsed: Parsed) -> Parsed | None:
     if not names:
         return None
     whole = [Clause(FunctionRange(_OWN_NAME, name, name), sign="+") for name in sorted(filter(None, names))]
-    asked = Clause(Group(parsed.query.clauses), sign="+")
+    asked = Clause(ClauseGroup(parsed.query.clauses), sign="+")
     return replace(parsed, query=replace(parsed.query, clauses=(asked, *whole)))
 
 
@@ -139,7 +147,7 @@ def _required(clauses: tuple[Clause, ...]) -> Iterator[Node]:
     joined = all(each.operator == "AND" for each in clauses[1:])
     for each in clauses:
         if each.sign == "+" or (joined and not each.sign):
-            if isinstance(each.node, Group):
+            if isinstance(each.node, ClauseGroup):
                 yield from _required(each.node.clauses)
             else:
                 yield each.node
@@ -147,7 +155,7 @@ def _required(clauses: tuple[Clause, ...]) -> Iterator[Node]:
 
 def _name_in(node: Node) -> str | None:
     match node:
-        case FieldValue(field=field, value=Word() as word) if field == _OWN_NAME:
+        case FieldValue(field=field, value=SearchTerm() as word) if field == _OWN_NAME:
             return word.text
         case FieldValue(field=field, value=Phrase(text=text, distance="")) if field == _OWN_NAME:
             return text

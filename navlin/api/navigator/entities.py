@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.answers import HttpError
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.navigator.asking import list_endpoint, page_endpoint
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.index.graph.entity import WHOLE
@@ -22,12 +22,12 @@ class OneParameters:
     id: Annotated[str, "Its identity."]
 
 
-def _one(asked: Asked) -> dict[str, Any]:
-    identity = asked.parameters.id
-    entity = Graph(asked.solr).entities_now([identity], WHOLE).get(identity)
+def _one(request: ApiRequest) -> dict[str, Any]:
+    identity = request.parameters.id
+    entity = Graph(request.solr).entities_now([identity], WHOLE).get(identity)
     if entity is None:
-        raise Problem(404, f"there is no entity {identity}")
-    return EntityForm(asked.solr)(entity.as_presented)
+        raise HttpError(404, f"there is no entity {identity}")
+    return EntityForm(request.solr)(entity.as_presented)
 
 
 LIST = list_endpoint("entities", ELEMENTS, EntityForm)

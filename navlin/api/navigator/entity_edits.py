@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.navigator.entities import OneParameters
 from navlin.api.navigator.entity_form import EntityForm
-from navlin.edit.as_navigator import put_words
+from navlin.edit.annotation_changes import AnnotationChanges, edit_annotations
+from navlin.edit.as_navigator import changes_of_put
 from navlin.edit.models import properties_of
 from navlin.edit.values import BadValue
-from navlin.edit.words import Words, edit_words
 from navlin.index.graph.entity import WHOLE
 from navlin.index.graph.graph import Graph
 from navlin.questions.declare.shared import Nothing
@@ -23,44 +23,44 @@ MOST: Final = 10_000
 """Maximum number of entities that one request may edit."""
 
 
-def _one(asked: Asked) -> dict[str, Any]:
-    identity = asked.parameters.id
-    (entity,) = _edited(asked, {identity: asked.body})
+def _one(request: ApiRequest) -> dict[str, Any]:
+    identity = request.parameters.id
+    (entity,) = _edited(request, {identity: request.body})
     return entity
 
 
-def _bulk(asked: Asked) -> list[dict[str, Any]]:
-    bodies = asked.body
+def _bulk(request: ApiRequest) -> list[dict[str, Any]]:
+    bodies = request.body
     if not isinstance(bodies, list) or len(bodies) > MOST:
-        raise Problem(400, f"the body must be a list of at most {MOST:,} entities")
+        raise HttpError(400, f"the body must be a list of at most {MOST:,} entities")
     given: dict[str, Any] = {}
     for number, body in enumerate(bodies):
         identity = body.get("identity") if isinstance(body, Mapping) else None
         if not isinstance(identity, str) or identity in given:
-            raise Problem(400, f"entity {number} of the list has no identity of its own")
+            raise HttpError(400, f"entity {number} of the list has no identity of its own")
         given[identity] = body
-    return _edited(asked, given)
+    return _edited(request, given)
 
 
-def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _edited(request: ApiRequest, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Edit the entities and return their new state, in the order of the bodies. Nothing is written unless all bodies
-    are valid. If Solr refuses one entity, `Problem` is raised only after the other entities are written."""
-    registered = properties_of(asked.solr)
-    words: dict[str, Words] = {}
+    are valid. If Solr refuses one entity, `HttpError` is raised only after the other entities are written."""
+    registered = properties_of(request.solr)
+    changes: dict[str, AnnotationChanges] = {}
     for identity, body in given.items():
         try:
-            words[identity] = put_words(registered, body)
+            changes[identity] = changes_of_put(registered, body)
         except BadValue as error:
-            raise Problem(400, f"{identity}: {error}" if len(given) > 1 else str(error)) from error
-    graph = Graph(asked.solr)
-    if absent := words.keys() - graph.present_now(words):
-        raise Problem(404, f"there is no entity {', '.join(sorted(absent)[:10])}")
-    steps = list(edit_words(asked.solr, words, asked.author()))
+            raise HttpError(400, f"{identity}: {error}" if len(given) > 1 else str(error)) from error
+    graph = Graph(request.solr)
+    if absent := changes.keys() - graph.present_now(changes):
+        raise HttpError(404, f"there is no entity {', '.join(sorted(absent)[:10])}")
+    steps = list(edit_annotations(request.solr, changes, request.author()))
     for refused in (each for edited in steps for each in edited.refused):
-        raise Problem(400, f"{refused.identity}: {refused.reason}")
-    found = graph.entities_now(words, WHOLE)
-    form = EntityForm(asked.solr)
-    return [form(found[identity].as_presented) for identity in words if identity in found]
+        raise HttpError(400, f"{refused.identity}: {refused.reason}")
+    found = graph.entities_now(changes, WHOLE)
+    form = EntityForm(request.solr)
+    return [form(found[identity].as_presented) for identity in changes if identity in found]
 
 
 PUT = Endpoint(

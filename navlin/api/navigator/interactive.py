@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.bodies import QUERY_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.navigator.asking import EVERYTHING, found
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.index.schema.fields import ELEMENTS
@@ -39,16 +39,16 @@ class SuggestParameters:
     query: Annotated[str, "What was typed so far."] = EVERYTHING
 
 
-def _find(asked: Asked) -> dict[str, Any]:
-    given: Parameters = asked.parameters
+def _find(request: ApiRequest) -> dict[str, Any]:
+    given: Parameters = request.parameters
     if given.facetRanges:
-        raise Problem(400, f"facetRanges is not supported here: {COUNT} counts by ranges")
+        raise HttpError(400, f"facetRanges is not supported here: {COUNT} counts by ranges")
     began = time.monotonic()
     filters = [each for each in given.filterQueries if each.strip()]
     if given.firstClassEntitiesOnly:
         filters.append(NOT_FIRST_CLASS)
     answer = found(
-        asked.solr,
+        request.solr,
         given.query,
         ELEMENTS,
         given.limit,
@@ -65,7 +65,7 @@ def _find(asked: Asked) -> dict[str, Any]:
         "qtime": round((time.monotonic() - began) * 1000),
         "facets": {field: dict(answer.facets[field]) for field in given.facetFields},
         "facetRanges": [],
-        "results": list(map(EntityForm(asked.solr), answer.documents)),
+        "results": list(map(EntityForm(request.solr), answer.documents)),
         "highlighting": {each: fields for each, fields in answer.highlights.items() if any(fields.values())},
     }
 
@@ -76,8 +76,8 @@ def _facet(field: str, filters: list[str]) -> str:
     return f"{{!ex={field} key={field}}}{field}" if tagged else f"{{!key={field}}}{field}"
 
 
-def _suggest(asked: Asked) -> list[str]:
-    return suggestions(asked.solr, asked.parameters.query)
+def _suggest(request: ApiRequest) -> list[str]:
+    return suggestions(request.solr, request.parameters.query)
 
 
 FIND = Endpoint(

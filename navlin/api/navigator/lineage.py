@@ -12,9 +12,9 @@ from typing import Annotated, Any, Final
 import orjson
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.bodies import QUERY_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.navigator.entity_form import EntityForm, entity_json, source_type_shown
 from navlin.api.navigator.relation_form import typed_sides
 from navlin.index.graph.entity import TABLE_TYPES, WHOLE
@@ -22,7 +22,7 @@ from navlin.index.graph.graph import Graph
 from navlin.index.solr.solr import Solr
 from navlin.query import answer
 from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.options import WalkOptions
 
 MOST_STARTS: Final = 100
 """Maximum number of start entities, as in Navigator."""
@@ -53,21 +53,21 @@ class ExportParameters:
     length: Annotated[int, "How many hops; -1 for all."] = -1
 
 
-def _columns(asked: Asked) -> dict[str, Any]:
-    given: Parameters = asked.parameters
+def _columns(request: ApiRequest) -> dict[str, Any]:
+    given: Parameters = request.parameters
     if len(given.entityIds) > MOST_STARTS:
-        raise Problem(400, f"a diagram may start at {MOST_STARTS} entities at most")
-    options = Options(
+        raise HttpError(400, f"a diagram may start at {MOST_STARTS} entities at most")
+    options = WalkOptions(
         depth=max(1, given.length), operations=True, control_flow=True, deleted=not given.mergeDeletedEntities
     )
-    answers = [lineage(asked.solr, each, options) for each in given.entityIds]
+    answers = [lineage(request.solr, each, options) for each in given.entityIds]
     nodes: dict[str, answer.Node] = {}
     edges: dict[tuple[str, str, str], answer.Edge] = {}
     for walked in answers:
         nodes.update((node.id, node) for node in walked.nodes)
         edges.update(((edge.type, edge.source, edge.target), edge) for edge in walked.edges)
-    known = Graph(asked.solr).entities_of(nodes, WHOLE)
-    form = EntityForm(asked.solr)
+    known = Graph(request.solr).entities_of(nodes, WHOLE)
+    form = EntityForm(request.solr)
     entities = [
         form(known[each].as_presented) if each in known else _named_only(node) for each, node in nodes.items()
     ]
@@ -86,7 +86,9 @@ def _columns(asked: Asked) -> dict[str, Any]:
 
 def _cut_at(answers: Iterable[answer.Lineage]) -> list[str]:
     """Return the ids of the nodes at which the lineage was cut off, not counting those at the requested depth."""
-    cuts = (cut for walked in answers for cut in walked.truncated_at if cut.reason is not answer.Reason.DEPTH)
+    cuts = (
+        cut for walked in answers for cut in walked.truncated_at if cut.reason is not answer.CutReason.DEPTH
+    )
     return list(dict.fromkeys(cut.id for cut in cuts))
 
 
@@ -101,13 +103,13 @@ def _named_only(node: answer.Node) -> dict[str, Any]:
     return {**entity_json(own), "sourceType": source_type_shown(node.source_type), "sourceId": node.source_id}
 
 
-def _export(asked: Asked) -> Iterator[bytes]:
-    given: ExportParameters = asked.parameters
+def _export(request: ApiRequest) -> Iterator[bytes]:
+    given: ExportParameters = request.parameters
     if len(given.ids) > MOST_STARTS:
-        raise Problem(400, f"an export may start at {MOST_STARTS} entities at most")
+        raise HttpError(400, f"an export may start at {MOST_STARTS} entities at most")
     depth = given.length if given.length > 0 else None
     upstream = given.direction is ExportDirection.UPSTREAM
-    options = Options(
+    options = WalkOptions(
         answer.Direction(given.direction.lower()),
         depth,
         operations=True,
@@ -115,10 +117,10 @@ def _export(asked: Asked) -> Iterator[bytes]:
         max_nodes=EXPORTED_NODES,
     )
     # Errors must occur before the first piece, after which the status cannot change.
-    if unknown := set(given.ids) - Graph(asked.solr).present(given.ids):
-        raise Problem(404, f"nothing in the index has the id {', '.join(sorted(unknown)[:10])}")
+    if unknown := set(given.ids) - Graph(request.solr).present(given.ids):
+        raise HttpError(404, f"nothing in the index has the id {', '.join(sorted(unknown)[:10])}")
     head = b"["
-    for listed in _listed(asked.solr, list(dict.fromkeys(given.ids)), options, upstream=upstream):
+    for listed in _listed(request.solr, list(dict.fromkeys(given.ids)), options, upstream=upstream):
         yield head + orjson.dumps(listed.to_json())
         head = b","
     yield b"]" if head == b"," else b"[]"
@@ -138,7 +140,7 @@ class _Listed:
         return {**about, **({"truncated": True} if self.truncated else {})}
 
 
-def _listed(solr: Solr, starts: list[str], options: Options, *, upstream: bool) -> Iterator[_Listed]:
+def _listed(solr: Solr, starts: list[str], options: WalkOptions, *, upstream: bool) -> Iterator[_Listed]:
     """Yield the nodes of all walks, each once, as soon as a walk has found all its children. A node must wait if it is
     at the end of every walk so far, or if a later walk starts from it, because that walk may add children."""
     later, sent, waiting = dict.fromkeys(starts), set[str](), dict[str, _Listed]()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.own.requests import ACCEPTED, request
+from navlin.api.endpoint import ApiRequest, Endpoint
+from navlin.api.own.requests import ACCEPTED, submit
 from navlin.index.journal.requests import Job
 from navlin.index.schema.fields import solr_date
 from navlin.query.purges import Purge, PurgeState, open_purges, past_purges
@@ -36,26 +36,26 @@ class HistoryParameters:
     offset: Annotated[int, "How many of the newest to pass over.", range(MOST + 1)] = 0
 
 
-def _purge(asked: Asked) -> dict[str, Any]:
-    given: PurgeParameters = asked.parameters
+def _purge(request: ApiRequest) -> dict[str, Any]:
+    given: PurgeParameters = request.parameters
     # As in Navigator, a purge requested during another one is ignored.
-    for purge in open_purges(asked.solr):
+    for purge in open_purges(request.solr):
         if purge.state in (PurgeState.RUNNING, PurgeState.WAITING):
             return _shown(purge)
-    now_ms = asked.service.now_ms()
+    now_ms = request.service.now_ms()
     before_ms = max(0, now_ms - given.deleteTimeThresholdMinutes * MINUTE_MS)
     arguments = {"before_ms": before_ms, "dry_run": False, "accepted": 0}
-    left = request(asked, Job.PURGE, {**arguments, "deleted_files": asked.service.purges_deleted_files})
-    return _shown(Purge(left["id"], PurgeState.WAITING, before_ms, now_ms, asked_by=asked.user.name))
+    left = submit(request, Job.PURGE, {**arguments, "deleted_files": request.service.purges_deleted_files})
+    return _shown(Purge(left["id"], PurgeState.WAITING, before_ms, now_ms, asked_by=request.user.name))
 
 
-def _running(asked: Asked) -> list[dict[str, Any]]:
-    return [_shown(each) for each in open_purges(asked.solr) if each.state is not PurgeState.INTERRUPTED]
+def _running(request: ApiRequest) -> list[dict[str, Any]]:
+    return [_shown(each) for each in open_purges(request.solr) if each.state is not PurgeState.INTERRUPTED]
 
 
-def _history(asked: Asked) -> list[dict[str, Any]]:
-    given: HistoryParameters = asked.parameters
-    return [_shown(each) for each in past_purges(asked.solr, given.limit, given.offset).results]
+def _history(request: ApiRequest) -> list[dict[str, Any]]:
+    given: HistoryParameters = request.parameters
+    return [_shown(each) for each in past_purges(request.solr, given.limit, given.offset).results]
 
 
 def _shown(purge: Purge) -> dict[str, Any]:

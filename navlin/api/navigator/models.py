@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import Empty, Problem
+from navlin.api.answers import HttpError, NoContent
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.edit.models import list_models, mappings, register
-from navlin.index.people.managed_properties import Kind
+from navlin.index.people.managed_properties import ModelKind
 from navlin.questions.declare.shared import Nothing
 
 
@@ -30,75 +30,77 @@ class ClassParameters:
     name: Annotated[str, "Its name, such as hv_table."]
 
 
-def _register(asked: Asked) -> dict[str, Any]:
-    return register(asked.solr, asked.body, asked.author())
+def _register(request: ApiRequest) -> dict[str, Any]:
+    return register(request.solr, request.body, request.author())
 
 
-def _namespaces(asked: Asked) -> list[Mapping[str, Any]]:
-    return list_models(asked.solr, Kind.NAMESPACE)
+def _namespaces(request: ApiRequest) -> list[Mapping[str, Any]]:
+    return list_models(request.solr, ModelKind.NAMESPACE)
 
 
-def _new_namespace(asked: Asked) -> dict[str, Any]:
-    (namespace,) = register(asked.solr, {"namespaces": [asked.body]}, asked.author())["namespaces"]
+def _new_namespace(request: ApiRequest) -> dict[str, Any]:
+    (namespace,) = register(request.solr, {"namespaces": [request.body]}, request.author())["namespaces"]
     return dict(namespace)
 
 
-def _named(asked: Asked) -> Mapping[str, Any] | None:
-    known = list_models(asked.solr, Kind.NAMESPACE)
-    return next((each for each in known if each["name"] == asked.parameters.namespace), None)
+def _named(request: ApiRequest) -> Mapping[str, Any] | None:
+    known = list_models(request.solr, ModelKind.NAMESPACE)
+    return next((each for each in known if each["name"] == request.parameters.namespace), None)
 
 
-def _namespace(asked: Asked) -> Mapping[str, Any] | Empty:
+def _namespace(request: ApiRequest) -> Mapping[str, Any] | NoContent:
     # If the body is empty, Hue concludes that the namespace does not exist, and creates it. After an error, Hue gives
     # up.
-    return _named(asked) or Empty()
+    return _named(request) or NoContent()
 
 
-def _name(asked: Asked) -> str:
-    if (namespace := _named(asked)) is None:
-        raise Problem(404, f"there is no namespace {asked.parameters.namespace}")
+def _name(request: ApiRequest) -> str:
+    if (namespace := _named(request)) is None:
+        raise HttpError(404, f"there is no namespace {request.parameters.namespace}")
     return str(namespace["name"])
 
 
-def _properties(asked: Asked) -> list[Mapping[str, Any]]:
-    name = _name(asked)
-    return [each for each in list_models(asked.solr, Kind.PROPERTY) if each["namespace"] == name]
+def _properties(request: ApiRequest) -> list[Mapping[str, Any]]:
+    name = _name(request)
+    return [each for each in list_models(request.solr, ModelKind.PROPERTY) if each["namespace"] == name]
 
 
-def _new_property(asked: Asked) -> dict[str, Any]:
-    if not isinstance(asked.body, Mapping):
-        raise Problem(400, "the body must be a JSON object")
-    given = {**asked.body, "namespace": _name(asked)}
-    (made,) = register(asked.solr, {"properties": [given]}, asked.author())["properties"]
+def _new_property(request: ApiRequest) -> dict[str, Any]:
+    if not isinstance(request.body, Mapping):
+        raise HttpError(400, "the body must be a JSON object")
+    given = {**request.body, "namespace": _name(request)}
+    (made,) = register(request.solr, {"properties": [given]}, request.author())["properties"]
     return dict(made)
 
 
-def _properties_of_class(asked: Asked) -> list[Mapping[str, Any]]:
+def _properties_of_class(request: ApiRequest) -> list[Mapping[str, Any]]:
     """Return the properties of a class; [] for an unknown class."""
-    mapped = mappings(asked.solr).get(f"{asked.parameters.package}.{asked.parameters.name}", [])
-    known = {f"{each['namespace']}.{each['name']}": each for each in list_models(asked.solr, Kind.PROPERTY)}
+    mapped = mappings(request.solr).get(f"{request.parameters.package}.{request.parameters.name}", [])
+    known = {
+        f"{each['namespace']}.{each['name']}": each for each in list_models(request.solr, ModelKind.PROPERTY)
+    }
     return [known[name] for name in mapped if name in known]
 
 
-def _map_to_class(asked: Asked) -> list[Mapping[str, Any]]:
+def _map_to_class(request: ApiRequest) -> list[Mapping[str, Any]]:
     """Add properties to a class, which keeps those that it has. Return all of them."""
-    if not isinstance(asked.body, list) or not all(isinstance(each, Mapping) for each in asked.body):
-        raise Problem(400, "the body must be a list of objects with namespace and name")
-    names = [f"{each.get('namespace')}.{each.get('name')}" for each in asked.body]
-    mappings_of = {f"{asked.parameters.package}.{asked.parameters.name}": names}
-    register(asked.solr, {"mappings": mappings_of}, asked.author())
-    return _properties_of_class(asked)
+    if not isinstance(request.body, list) or not all(isinstance(each, Mapping) for each in request.body):
+        raise HttpError(400, "the body must be a list of objects with namespace and name")
+    names = [f"{each.get('namespace')}.{each.get('name')}" for each in request.body]
+    mappings_of = {f"{request.parameters.package}.{request.parameters.name}": names}
+    register(request.solr, {"mappings": mappings_of}, request.author())
+    return _properties_of_class(request)
 
 
-def _mappings(asked: Asked) -> dict[str, list[str]]:
-    return mappings(asked.solr)
+def _mappings(request: ApiRequest) -> dict[str, list[str]]:
+    return mappings(request.solr)
 
 
-def _reads(path: str, summary: str, parameters: type[Any], answer: Callable[[Asked], Any]) -> Endpoint:
+def _reads(path: str, summary: str, parameters: type[Any], answer: Callable[[ApiRequest], Any]) -> Endpoint:
     return Endpoint("GET", path, Role.LINEAGE_VIEWER, summary, parameters, answer, lenient=True)
 
 
-def _writes(path: str, summary: str, parameters: type[Any], answer: Callable[[Asked], Any]) -> Endpoint:
+def _writes(path: str, summary: str, parameters: type[Any], answer: Callable[[ApiRequest], Any]) -> Endpoint:
     role = Role.METADATA_ADMINISTRATOR
     return Endpoint("POST", path, role, summary, parameters, answer, takes_body=True, most_bytes=EDIT_BYTES)
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.plugin import MOST, register_entity, write_objects
 from navlin.index.graph.entity import WHOLE
@@ -17,20 +17,22 @@ from navlin.index.graph.graph import Graph
 from navlin.questions.declare.shared import Nothing
 
 
-def _plugin(asked: Asked) -> dict[str, Any]:
-    given = asked.body
+def _plugin(request: ApiRequest) -> dict[str, Any]:
+    given = request.body
     if not isinstance(given, Mapping):
-        raise Problem(400, "the body must be an object with entities and relations")
+        raise HttpError(400, "the body must be an object with entities and relations")
     lists = [[] if given.get(key) is None else given[key] for key in ("entities", "relations")]
     if not all(isinstance(each, list) and len(each) <= MOST for each in lists):
-        raise Problem(400, f"entities and relations must be lists of at most {MOST:,} objects")
-    entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
+        raise HttpError(400, f"entities and relations must be lists of at most {MOST:,} objects")
+    entities, relations = write_objects(request.solr, lists[0], lists[1], request.author())
     return {"entities": entities.to_json(), "relations": relations.to_json()}
 
 
-def _entity(asked: Asked) -> dict[str, Any]:
-    identity = register_entity(asked.solr, asked.body, asked.author())
-    return EntityForm(asked.solr)(Graph(asked.solr).entities_now([identity], WHOLE)[identity].as_presented)
+def _entity(request: ApiRequest) -> dict[str, Any]:
+    identity = register_entity(request.solr, request.body, request.author())
+    return EntityForm(request.solr)(
+        Graph(request.solr).entities_now([identity], WHOLE)[identity].as_presented
+    )
 
 
 PLUGIN = Endpoint(

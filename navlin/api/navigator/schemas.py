@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.answers import HttpError
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.index.search.query_fields import RELATION_ONLY, field_names
 
 
@@ -16,10 +16,10 @@ class Parameters:
     resource: Annotated[str, "entities or relations."]
 
 
-def _fields(asked: Asked) -> list[dict[str, str]]:
-    resource = asked.parameters.resource
+def _fields(request: ApiRequest) -> list[dict[str, str]]:
+    resource = request.parameters.resource
     if resource not in ("entities", "relations"):
-        raise Problem(404, "there is no such resource: choose entities or relations")
+        raise HttpError(404, "there is no such resource: choose entities or relations")
     names = field_names()
     if resource == "entities":
         names = [name for name in names if name not in RELATION_ONLY]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import HttpError
 from navlin.api.bodies import QUERY_BYTES
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.index.admin.core_status import core_status, fields_of_core
 from navlin.query.select import CORES, select_pieces
 from navlin.questions.declare.shared import Nothing
@@ -27,25 +27,25 @@ class CoreParameters:
     core: Annotated[str, "nav_elements, nav_relation or nav_relations."]
 
 
-def _core(asked: Asked) -> str:
-    _allowed(asked)
-    core: str = asked.parameters.core
+def _core(request: ApiRequest) -> str:
+    _allowed(request)
+    core: str = request.parameters.core
     if core not in CORES:
-        raise Problem(404, f"there is no core {core[:60]} here; there are {', '.join(CORES)}")
+        raise HttpError(404, f"there is no core {core[:60]} here; there are {', '.join(CORES)}")
     return core
 
 
-def _allowed(asked: Asked) -> None:
-    if not asked.service.solr_passthrough:
-        raise Problem(403, OFF)
+def _allowed(request: ApiRequest) -> None:
+    if not request.service.solr_passthrough:
+        raise HttpError(403, OFF)
 
 
-def _select(asked: Asked) -> Iterator[bytes]:
-    return select_pieces(asked.solr, _core(asked), asked.body, asked.service.now_ms())
+def _select(request: ApiRequest) -> Iterator[bytes]:
+    return select_pieces(request.solr, _core(request), request.body, request.service.now_ms())
 
 
-def _schema(asked: Asked) -> dict[str, Any]:
-    fields = fields_of_core(asked.solr, CORES[_core(asked)])
+def _schema(request: ApiRequest) -> dict[str, Any]:
+    fields = fields_of_core(request.solr, CORES[_core(request)])
     return {
         "responseHeader": {"status": 0},
         "schema": {
@@ -57,23 +57,23 @@ def _schema(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _cores(asked: Asked) -> dict[str, Any]:
-    _allowed(asked)
-    given = dict(asked.body)
+def _cores(request: ApiRequest) -> dict[str, Any]:
+    _allowed(request)
+    given = dict(request.body)
     if given.get("action", "STATUS").upper() != "STATUS" or given.get("wt", "json") != "json":
-        raise Problem(400, "only action=STATUS with wt=json is available here")
+        raise HttpError(400, "only action=STATUS with wt=json is available here")
     if unknown := given.keys() - {"action", "wt", "core", "indent", "indexInfo"}:
-        raise Problem(400, f"the parameter {min(unknown)[:60]!r} is not available here")
+        raise HttpError(400, f"the parameter {min(unknown)[:60]!r} is not available here")
     wanted = given.get("core")
     if wanted and wanted not in CORES:
-        raise Problem(404, f"there is no core {wanted[:60]} here; there are {', '.join(CORES)}")
+        raise HttpError(404, f"there is no core {wanted[:60]} here; there are {', '.join(CORES)}")
     names = [wanted] if wanted else ["nav_elements", "nav_relations"]
-    status = {name: {"name": name, "index": core_status(asked.solr, CORES[name])} for name in names}
+    status = {name: {"name": name, "index": core_status(request.solr, CORES[name])} for name in names}
     return {"responseHeader": {"status": 0}, "initFailures": {}, "status": status}
 
 
-def _dev_mode(asked: Asked) -> dict[str, bool]:
-    _allowed(asked)
+def _dev_mode(request: ApiRequest) -> dict[str, bool]:
+    _allowed(request)
     return {"mode": True}
 
 
@@ -82,7 +82,7 @@ def _endpoint(
     path: str,
     summary: str,
     parameters: type[Any],
-    answer: Callable[[Asked], Any],
+    answer: Callable[[ApiRequest], Any],
 ) -> Endpoint:
     return Endpoint(
         method,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import UNTIL, Problem
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.answers import UNTIL, HttpError
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.export import parameters
 from navlin.export.batches import Batch
 from navlin.export.target import Target, targets
-from navlin.export.writing import Question
+from navlin.export.writing import ExportQuestion
 from navlin.index.journal.removals import newest_run
 from navlin.questions.declare.parameters import from_query
 from navlin.questions.declare.question import Lines
@@ -26,17 +26,17 @@ class Parameters(parameters.Parameters):
     ] = ()
 
 
-def _answer(asked: Asked) -> Lines:
-    given: Parameters = asked.parameters
+def _answer(request: ApiRequest) -> Lines:
+    given: Parameters = request.parameters
     known = targets()
     if (target := known.get(given.target)) is None:
-        raise Problem(404, f"there is no target {given.target!r}; there are {', '.join(known)}")
-    query = asked.question(given).query() if given.query or given.saved else ""
-    question = Question(target, given.selection(query), _options(target, given.option))
+        raise HttpError(404, f"there is no target {given.target!r}; there are {', '.join(known)}")
+    query = request.question(given).query() if given.query or given.saved else ""
+    question = ExportQuestion(target, given.selection(query), _options(target, given.option))
     # Determined before anything is read, as in the command, so that changes made meanwhile come again with the next
     # export.
-    until = newest_run(asked.solr)
-    batches = Counted(question.batches(asked.solr))
+    until = newest_run(request.solr)
+    batches = CountedBatches(question.batches(request.solr))
     return Lines(
         question.records(batches),
         target.media_type,
@@ -46,7 +46,7 @@ def _answer(asked: Asked) -> Lines:
 
 
 @dataclass(slots=True)
-class Counted:
+class CountedBatches:
     """Iterator over the batches of an export, which counts their items."""
 
     batches: Iterator[Batch]
@@ -65,7 +65,7 @@ def _options(target: Target, given: tuple[str, ...]) -> Any:
     pairs = [(name.replace("-", "_"), value) for name, _, value in (text.partition("=") for text in given)]
     own = sorted(each.name for each in fields(target.options))
     if unknown := sorted({name for name, _ in pairs} - {*own}):
-        raise Problem(400, f"there is no option {', '.join(unknown)}; {target.name} has {', '.join(own)}")
+        raise HttpError(400, f"there is no option {', '.join(unknown)}; {target.name} has {', '.join(own)}")
     return from_query(target.options, pairs)
 
 

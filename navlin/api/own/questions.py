@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from navlin.api.bodies import SMALL_BYTES
-from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.own.requests import ACCEPTED, request
+from navlin.api.endpoint import ApiRequest, Endpoint
+from navlin.api.own.requests import ACCEPTED, submit
 from navlin.index.journal.requests import Job
 from navlin.questions.declare.question import Question, to_json
 
@@ -30,12 +30,12 @@ def endpoint_of(question: Question) -> Endpoint:
     )
 
 
-def _answer(question: Question, asked: Asked) -> Any:
+def _answer(question: Question, request: ApiRequest) -> Any:
     if question.job:
-        return requested(question, asked, asked.parameters)
-    return question.ask(asked.question(asked.parameters))
+        return requested(question, request, request.parameters)
+    return question.ask(request.question(request.parameters))
 
 
-def requested(question: Question, asked: Asked, parameters: Any) -> dict[str, Any]:
-    """Submit a job, and return it in the form of ``/requests/{id}``. Raises `Problem` if no daemon runs."""
-    return request(asked, Job(question.name), question.ask(asked.question(parameters)))
+def requested(question: Question, request: ApiRequest, parameters: Any) -> dict[str, Any]:
+    """Submit a job, and return it in the form of ``/requests/{id}``. Raises `HttpError` if no daemon runs."""
+    return submit(request, Job(question.name), question.ask(request.question(parameters)))

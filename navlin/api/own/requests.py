@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.answers import HttpError
+from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.index.journal.requests import Job, Request, leave_request, read_request
 
 ACCEPTED = 202
 
 
-def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Submit a job, and return it in the form of ``/requests/{id}``. Raises `Problem` if no daemon runs."""
-    if not asked.service.daemon_runs():
-        raise Problem(503, "navlin serve is not running here: start it to extract, link or purge")
-    now_ms = asked.service.now_ms()
-    return _shown(leave_request(asked.solr, job, arguments, asked.user.name, now_ms))
+def submit(request: ApiRequest, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Submit a job, and return it in the form of ``/requests/{id}``. Raises `HttpError` if no daemon runs."""
+    if not request.service.daemon_runs():
+        raise HttpError(503, "navlin serve is not running here: start it to extract, link or purge")
+    now_ms = request.service.now_ms()
+    return _shown(leave_request(request.solr, job, arguments, request.user.name, now_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class Parameters:
     id: Annotated[str, "As it was answered."]
 
 
-def request_of(asked: Asked) -> Request:
-    """Return the submitted job with the given id. Raises `Problem` if the id is unknown."""
-    found = read_request(asked.solr, asked.parameters.id)
+def request_of(request: ApiRequest) -> Request:
+    """Return the submitted job with the given id. Raises `HttpError` if the id is unknown."""
+    found = read_request(request.solr, request.parameters.id)
     if found is None:
-        raise Problem(404, "there is no such request: finished requests are kept for a day")
+        raise HttpError(404, "there is no such request: finished requests are kept for a day")
     return found
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
-    return _shown(request_of(asked))
+def _answer(request: ApiRequest) -> dict[str, Any]:
+    return _shown(request_of(request))
 
 
 def _shown(request: Request) -> dict[str, Any]:

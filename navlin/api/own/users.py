@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.endpoint import ApiRequest, Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +14,9 @@ class Parameters:
     name: Annotated[str, "The user's name."]
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
-    name = asked.parameters.name
-    return {"user": name, "ended": asked.service.gate.sessions.end_all(name)}
+def _answer(request: ApiRequest) -> dict[str, Any]:
+    name = request.parameters.name
+    return {"user": name, "ended": request.service.authentication.sessions.end_all(name)}
 
 
 LOG_OUT = Endpoint(

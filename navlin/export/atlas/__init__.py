@@ -17,7 +17,7 @@ from navlin.export.atlas.processes import Form
 from navlin.export.atlas.requests import messages, requests
 from navlin.export.atlas.sending import ask, send
 from navlin.export.target import Target, register
-from navlin.export.values import Dataset, Item, Operation, Renamed, Run
+from navlin.export.values import ExportedDataset, ExportedOperation, ExportedRun, Item, Renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,21 @@ def _newest(items: Sequence[Item], form: Form) -> Iterator[Item]:
     names = {
         each.id: Ref(processes.type_of(each), processes.qualified_name(each, form))
         for each in items
-        if isinstance(each, Operation) and not each.deleted
+        if isinstance(each, ExportedOperation) and not each.deleted
     }
     for each in items:
-        if isinstance(each, Operation) and not each.deleted:
+        if isinstance(each, ExportedOperation) and not each.deleted:
             name = names[each.id]
             newest[name] = max(newest.get(name, (0, "")), _ran(each))
     for each in items:
-        older = isinstance(each, Operation) and not each.deleted and newest[names[each.id]] != _ran(each)
+        older = (
+            isinstance(each, ExportedOperation) and not each.deleted and newest[names[each.id]] != _ran(each)
+        )
         if not older:
             yield each
 
 
-def _ran(operation: Operation) -> tuple[int, str]:
+def _ran(operation: ExportedOperation) -> tuple[int, str]:
     latest = operation.latest.details.started_ms if operation.latest is not None else operation.runs.last_ms
     return latest, operation.id
 
@@ -69,11 +71,11 @@ def _changes(item: Item, form: Form) -> Iterator[Change]:
     match item:
         case Renamed():
             yield from catalog.renamed(item, form.namespace)
-        case Dataset():
+        case ExportedDataset():
             yield from catalog.changes(item, form.namespace)
-        case Operation():
+        case ExportedOperation():
             yield from processes.changes(item, form)
-        case Run():
+        case ExportedRun():
             yield from processes.run_changes(item, form)
 
 

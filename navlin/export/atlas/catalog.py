@@ -13,12 +13,12 @@ from navlin.export.atlas.entities import (
     Ref,
     Rename,
     Upsert,
+    annotation_attributes,
     custom,
     labels,
-    worded,
 )
 from navlin.export.atlas.names import Namespace
-from navlin.export.values import Column, ColumnName, Dataset, DatasetName, Renamed
+from navlin.export.values import ColumnName, DatasetName, ExportedColumn, ExportedDataset, Renamed
 
 _ACTIONS: Final = {
     (read, write, execute): name
@@ -35,7 +35,7 @@ _ACTIONS: Final = {
 }
 
 
-def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
+def changes(dataset: ExportedDataset, namespace: Namespace) -> Iterator[Change]:
     """Yield the changes in Atlas for a dataset and for its deleted columns."""
     name = dataset.name
     if dataset.deleted:
@@ -87,22 +87,22 @@ def column_reference(column: ColumnName, namespace: Namespace) -> Ref:
 # -- Tables ----------------------------------------------------------------------------------------------------------------
 
 
-def _asset(type_name: str, dataset: Dataset, namespace: Namespace, **more: Any) -> AtlasEntity:
+def _asset(type_name: str, dataset: ExportedDataset, namespace: Namespace, **more: Any) -> AtlasEntity:
     found, name = dataset.details, dataset.name
     attributes = {
         "qualifiedName": names.of_dataset(name, namespace),
         "name": name.name,
         "description": found.comment or None,
         "owner": found.owner or None,
-        **worded(dataset.words),
+        **annotation_attributes(dataset.annotations),
         **more,
     }
     return AtlasEntity(
-        type_name, attributes, labels=labels(dataset.words), custom=custom(name.id, dataset.words)
+        type_name, attributes, labels=labels(dataset.annotations), custom=custom(name.id, dataset.annotations)
     )
 
 
-def _database(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
+def _database(dataset: ExportedDataset, namespace: Namespace) -> AtlasEntity:
     name = dataset.name
     return _asset(
         "hive_db",
@@ -115,7 +115,7 @@ def _database(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
     )
 
 
-def _table(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
+def _table(dataset: ExportedDataset, namespace: Namespace) -> AtlasEntity:
     found, name = dataset.details, dataset.name
     view = name.type == "VIEW"
     kind = found.kind or ("VIRTUAL_VIEW" if view else None)
@@ -142,7 +142,7 @@ def _table(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
     return AtlasEntity(table.type, table.attributes, ends, table.labels, table.custom)
 
 
-def _storage(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
+def _storage(dataset: ExportedDataset, namespace: Namespace) -> AtlasEntity:
     stored = dataset.details.storage
     serde = {
         "name": stored.serde_name or None,
@@ -168,14 +168,16 @@ def _order(column: str) -> dict[str, Any]:
     return _struct("hive_order", {"col": name, "order": 1 if direction == "ASC" else 0})
 
 
-def _placed(dataset: Dataset) -> Iterator[tuple[Column, int]]:
+def _placed(dataset: ExportedDataset) -> Iterator[tuple[ExportedColumn, int]]:
     """Yield (column, index): first the ordinary columns, then the partition keys, both numbered from 0."""
     for kind in (False, True):
         of_kind = [column for column in dataset.columns if column.partition_key is kind]
         yield from ((column, index) for index, column in enumerate(of_kind))
 
 
-def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) -> AtlasEntity:
+def _column(
+    column: ExportedColumn, dataset: ExportedDataset, index: int, namespace: Namespace
+) -> AtlasEntity:
     name = column.name
     attributes = {
         "qualifiedName": names.of_column(name.dataset, name.name, namespace),
@@ -185,7 +187,7 @@ def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) 
         "comment": column.details.comment or None,
         "owner": dataset.details.owner or None,
         "position": index,
-        **worded(column.words),
+        **annotation_attributes(column.annotations),
     }
     # Two relationships have an end named `table`. Without the type of the relationship, Atlas treats every column as an
     # ordinary column.
@@ -194,15 +196,15 @@ def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) 
         "hive_column",
         attributes,
         {"table": reference(name.dataset, namespace).at(relationship)},
-        labels(column.words),
-        custom(name.id, column.words),
+        labels(column.annotations),
+        custom(name.id, column.annotations),
     )
 
 
 # -- Paths -----------------------------------------------------------------------------------------------------------------
 
 
-def _hdfs_path(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
+def _hdfs_path(dataset: ExportedDataset, namespace: Namespace) -> AtlasEntity:
     found, name = dataset.details, dataset.name
     authority = name.authority.partition("://")[2]
     return _asset(
@@ -236,7 +238,7 @@ def permissions(text: str) -> dict[str, Any] | None:
     return _struct("fs_permissions", {"user": user, "group": group, "others": others, "sticky": sticky})
 
 
-def _on_s3(dataset: Dataset, namespace: Namespace) -> Iterator[AtlasEntity]:
+def _on_s3(dataset: ExportedDataset, namespace: Namespace) -> Iterator[AtlasEntity]:
     """Yield the bucket, each parent directory, and the path itself, each contained in the previous one."""
     name = dataset.name
     above = names.bucket(name)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from navlin.export.atlas import names
 from navlin.export.atlas.entities import Ref
-from navlin.export.values import ColumnLineage, Execution, Flow, Operation
+from navlin.export.values import ColumnLineage, ExportedExecution, ExportedOperation, FlowRole
 
 ID_DIGITS: Final = 12
 
@@ -27,12 +27,12 @@ def dependency(part: ColumnLineage) -> str:
         return "SCRIPT"
     if about.expression or about.transformation not in ("", "IDENTITY"):
         return "EXPRESSION"
-    inputs = [*part.inputs_of(Flow.DATA)]
+    inputs = [*part.inputs_of(FlowRole.DATA)]
     as_it_is = about.transformation == "IDENTITY" or (len(inputs) == 1 and inputs[0].name)
     return "SIMPLE" if as_it_is else "SCRIPT"
 
 
-def process_name(operation: Operation, namespace: names.Namespace) -> str:
+def process_name(operation: ExportedOperation, namespace: names.Namespace) -> str:
     """Return the documented name of a process: ``db.table@cluster:id`` for an Impala query, the text in lower case for
     a Hive query, "" for all others."""
     if operation.statement.engine == "HIVE":
@@ -44,7 +44,7 @@ def process_name(operation: Operation, namespace: names.Namespace) -> str:
 
 
 def process_attributes(
-    operation: Operation, kind: str, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
+    operation: ExportedOperation, kind: str, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
 ) -> dict[str, Any]:
     """Return the attributes of a process in which the documents differ from the hooks. The name is the text of the
     query."""
@@ -58,7 +58,9 @@ def process_attributes(
     }
 
 
-def execution_attributes(operation: Operation, execution: Execution, process: str) -> dict[str, Any]:
+def execution_attributes(
+    operation: ExportedOperation, execution: ExportedExecution, process: str
+) -> dict[str, Any]:
     """Return the attributes of an execution in which the documents differ from the hooks. The qualifiedName is
     ``process:start in epoch ms:generated id``, the name ``text:start in epoch ms``."""
     run, text = execution.details, operation.statement.text.strip()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.graph.details import Words
+from navlin.index.graph.details import Annotations
 
 LABEL_CHARS: Final = 50
 CUSTOM_KEY_CHARS: Final = 50
@@ -135,26 +135,28 @@ def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
             yield entity
 
 
-def labels(words: Words) -> tuple[str, ...] | None:
+def labels(annotations: Annotations) -> tuple[str, ...] | None:
     """Return user-written and inherited tags as labels; None if there are none and no user removed any."""
-    found = (_NO_WORD.sub("_", tag)[:LABEL_CHARS] for tag in (*words.tags, *words.inherited_tags))
-    return tuple(dict.fromkeys(each for each in found if each.strip("_"))) or (() if words.edited else None)
+    found = (_NO_WORD.sub("_", tag)[:LABEL_CHARS] for tag in (*annotations.tags, *annotations.inherited_tags))
+    return tuple(dict.fromkeys(each for each in found if each.strip("_"))) or (
+        () if annotations.edited else None
+    )
 
 
-def custom(identity: str, words: Words) -> dict[str, str]:
+def custom(identity: str, annotations: Annotations) -> dict[str, str]:
     """Return navlin's identity and user-written properties as custom attributes."""
     found = {IDENTITY: identity}
-    for key, values in words.properties.items():
+    for key, values in annotations.properties.items():
         if text := ", ".join(values):
             found[_NO_WORD.sub("_", key)[:CUSTOM_KEY_CHARS]] = text[:CUSTOM_VALUE_CHARS]
     return found
 
 
-def worded(words: Words) -> dict[str, Any]:
+def annotation_attributes(annotations: Annotations) -> dict[str, Any]:
     """Return the user-written attributes of an Asset. An attribute that a user removed is cleared, because Atlas keeps
     attributes that are left out."""
-    found = {"displayName": words.name, "userDescription": words.description}
-    empty = dict.fromkeys(found, CLEARED) if words.edited else {}
+    found = {"displayName": annotations.name, "userDescription": annotations.description}
+    empty = dict.fromkeys(found, CLEARED) if annotations.edited else {}
     return {**empty, **{name: value for name, value in found.items() if value}}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from navlin.export.values import DatasetName, End, Operation
+from navlin.export.values import DatasetEnd, DatasetName, ExportedOperation
 from navlin.index.graph.sources import KnownSource
 from navlin.model.source import HDFS, S3
 
@@ -108,7 +108,7 @@ def bucket(path: DatasetName) -> str:
 # -- Processes -------------------------------------------------------------------------------------------------------------
 
 
-def operation_kind(operation: Operation) -> str:
+def operation_kind(operation: ExportedOperation) -> str:
     """Return the kind of a statement as the hooks call it. A statement that reads or writes rows is a QUERY."""
     kind = operation.statement.type
     if kind in WRITE_TYPES or kind in ("", "SELECT"):
@@ -119,7 +119,10 @@ def operation_kind(operation: Operation) -> str:
 
 
 def of_process(
-    operation: Operation, inputs: Iterable[End], outputs: Iterable[End], namespace: Namespace
+    operation: ExportedOperation,
+    inputs: Iterable[DatasetEnd],
+    outputs: Iterable[DatasetEnd],
+    namespace: Namespace,
 ) -> str:
     """Return the qualifiedName of a Hive or Impala process."""
     kind = operation_kind(operation)
@@ -142,8 +145,8 @@ def of_process(
     return f"{kind}{read}->{written}"
 
 
-def _sorted(ends: Iterable[End], between: str) -> list[End]:
-    def name(end: End) -> tuple[str, str]:
+def _sorted(ends: Iterable[DatasetEnd], between: str) -> list[DatasetEnd]:
+    def name(end: DatasetEnd) -> tuple[str, str]:
         database, own = end.dataset.database, end.dataset.name
         full = f"{database}{between}{own}" if database else own
         return full.lower(), full
@@ -151,10 +154,10 @@ def _sorted(ends: Iterable[End], between: str) -> list[End]:
     return sorted(ends, key=name)
 
 
-def _part(end: End, namespace: Namespace) -> str:
+def _part(end: DatasetEnd, namespace: Namespace) -> str:
     # In the name of a process, the namespace is also in lower case.
     return of_dataset(end.dataset, namespace).lower().replace("/", "") + _created(end)
 
 
-def _created(end: End) -> str:
+def _created(end: DatasetEnd) -> str:
     return f":{end.created_ms}" if end.created_ms else ""

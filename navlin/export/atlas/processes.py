@@ -14,13 +14,21 @@ from navlin.export.atlas.entities import (
     Deletion,
     Ref,
     Upsert,
+    annotation_attributes,
     custom,
     labels,
     unique,
-    worded,
 )
 from navlin.export.atlas.names import Namespace
-from navlin.export.values import ColumnLineage, ColumnName, End, Execution, Flow, Operation, Run
+from navlin.export.values import (
+    ColumnLineage,
+    ColumnName,
+    DatasetEnd,
+    ExportedExecution,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
+)
 from navlin.index.graph.details import ExecutionDetails
 
 INPUTS: Final = "dataset_process_inputs"
@@ -41,7 +49,7 @@ class Form:
     as_documented: bool = False
 
 
-def changes(operation: Operation, form: Form) -> Iterator[Change]:
+def changes(operation: ExportedOperation, form: Form) -> Iterator[Change]:
     """Yield the changes in Atlas for an operation. There are none if the operation writes nothing or is a rename,
     because a rename is not a process in Atlas."""
     if operation.statement.type in RENAMES:
@@ -64,7 +72,7 @@ def changes(operation: Operation, form: Form) -> Iterator[Change]:
     yield Upsert((*application, process, *lineage))
 
 
-def run_changes(run: Run, form: Form) -> Iterator[Change]:
+def run_changes(run: ExportedRun, form: Form) -> Iterator[Change]:
     """Yield the changes in Atlas for an execution, in addition to the changes for its operation."""
     operation, execution = run.operation, run.execution
     kind = type_of(operation)
@@ -81,13 +89,13 @@ def run_changes(run: Run, form: Form) -> Iterator[Change]:
         yield Upsert(tuple(found))
 
 
-def type_of(operation: Operation) -> str:
+def type_of(operation: ExportedOperation) -> str:
     """Return Atlas's type for the process of an operation; a plain Process for engines without a type in Atlas."""
     engine = _NAMESPACED.get(operation.statement.engine)
     return f"{engine}_process" if engine else "Process"
 
 
-def qualified_name(operation: Operation, form: Form) -> str:
+def qualified_name(operation: ExportedOperation, form: Form) -> str:
     if form.as_documented and (name := documented.process_name(operation, form.namespace)):
         return name
     match type_of(operation):
@@ -98,7 +106,7 @@ def qualified_name(operation: Operation, form: Form) -> str:
     return names.of_process(operation, operation.inputs, operation.outputs, form.namespace)
 
 
-def _spark_name(operation: Operation) -> str:
+def _spark_name(operation: ExportedOperation) -> str:
     """Return the name of a Spark process. No hook defines the form of this name. Like existing connectors, navlin uses
     the ids of the application and the execution."""
     run = operation.latest.details if operation.latest is not None else ExecutionDetails()
@@ -110,7 +118,7 @@ def _spark_name(operation: Operation) -> str:
 
 
 def _process(
-    operation: Operation, form: Form, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
+    operation: ExportedOperation, form: Form, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
 ) -> AtlasEntity:
     kind, name = type_of(operation), qualified_name(operation, form)
     latest = operation.latest.details if operation.latest is not None else ExecutionDetails()
@@ -118,7 +126,7 @@ def _process(
     attributes: dict[str, Any] = {
         "qualifiedName": name,
         "name": name,
-        **worded(operation.words),
+        **annotation_attributes(operation.annotations),
     }
     started_ms = latest.started_ms or operation.runs.last_ms
     match kind:
@@ -152,12 +160,12 @@ def _process(
         kind,
         attributes,
         {"inputs": inputs, "outputs": outputs},
-        labels(operation.words),
-        custom(operation.id, operation.words),
+        labels(operation.annotations),
+        custom(operation.id, operation.annotations),
     )
 
 
-def _execution(operation: Operation, execution: Execution, form: Form) -> AtlasEntity:
+def _execution(operation: ExportedOperation, execution: ExportedExecution, form: Form) -> AtlasEntity:
     kind, process = type_of(operation), qualified_name(operation, form)
     run = execution.details
     name = f"{process}:{run.started_ms}:{run.ended_ms or run.started_ms}"
@@ -184,7 +192,7 @@ def _execution(operation: Operation, execution: Execution, form: Form) -> AtlasE
     )
 
 
-def _application(execution: Execution | None) -> Iterator[AtlasEntity]:
+def _application(execution: ExportedExecution | None) -> Iterator[AtlasEntity]:
     if execution is None or not (application := execution.details.application):
         return
     attributes = {
@@ -195,7 +203,7 @@ def _application(execution: Execution | None) -> Iterator[AtlasEntity]:
     yield AtlasEntity("spark_application", attributes)
 
 
-def _ddl(operation: Operation, run: ExecutionDetails, form: Form) -> Iterator[AtlasEntity]:
+def _ddl(operation: ExportedOperation, run: ExecutionDetails, form: Form) -> Iterator[AtlasEntity]:
     """Yield the statement that created or changed a table, if its text is known."""
     tables = [end for end in _live(operation.outputs) if end.dataset.is_table]
     text = operation.statement.text
@@ -216,13 +224,13 @@ def _ddl(operation: Operation, run: ExecutionDetails, form: Form) -> Iterator[At
 # -- Columns ---------------------------------------------------------------------------------------------------------------
 
 
-def _column_lineage(operation: Operation, process: AtlasEntity, form: Form) -> Iterable[AtlasEntity]:
+def _column_lineage(operation: ExportedOperation, process: AtlasEntity, form: Form) -> Iterable[AtlasEntity]:
     """Return one entity for each name of an output column, with the inputs from all sub-operations."""
     if process.type == "Process":
         return ()
     made: dict[str, tuple[list[ColumnLineage], dict[ColumnName, None]]] = {}
     for part in operation.columns:
-        if not any(True for _ in part.inputs_of(Flow.DATA)):
+        if not any(True for _ in part.inputs_of(FlowRole.DATA)):
             continue
         for column in part.outputs:
             if column.name and column.dataset.is_table:
@@ -238,13 +246,13 @@ def _made_of(
     name: str,
     parts: Sequence[ColumnLineage],
     columns: Sequence[ColumnName],
-    operation: Operation,
+    operation: ExportedOperation,
     process: AtlasEntity,
     form: Form,
 ) -> AtlasEntity:
     qualified = f"{process.attributes['qualifiedName']}:{name}"
     sources = dict.fromkeys(
-        _column_end(column, form).at(INPUTS) for part in parts for column in part.inputs_of(Flow.DATA)
+        _column_end(column, form).at(INPUTS) for part in parts for column in part.inputs_of(FlowRole.DATA)
     )
     attributes: dict[str, Any] = {"qualifiedName": qualified, "name": qualified}
     query = "query"
@@ -289,7 +297,7 @@ def _column_end(column: ColumnName, form: Form) -> Ref:
 # -- Inside ----------------------------------------------------------------------------------------------------------------
 
 
-def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref, ...]:
+def _references(ends: Iterable[DatasetEnd], form: Form, relationship: str) -> tuple[Ref, ...]:
     """Return a reference to each dataset, once. A path is followed by the tables at that location; otherwise Atlas's
     lineage would stop at the path."""
     found = (
@@ -300,10 +308,10 @@ def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref
     return tuple(dict.fromkeys(found))
 
 
-def _live(ends: Iterable[End]) -> list[End]:
+def _live(ends: Iterable[DatasetEnd]) -> list[DatasetEnd]:
     # Deleted datasets are left out, because Atlas refuses any entity that refers to a deleted one.
     return [end for end in ends if not end.deleted]
 
 
-def _text(operation: Operation) -> str:
+def _text(operation: ExportedOperation) -> str:
     return operation.statement.text.strip().lower()

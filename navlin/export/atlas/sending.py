@@ -11,10 +11,10 @@ from urllib.parse import quote
 import orjson
 import requests
 
-from navlin.export.answers import all_named, not_confirmed, object_of, words_of
-from navlin.export.connection import Connection, Failing
+from navlin.export.answers import all_named, message_of, not_confirmed, object_of
+from navlin.export.connection import Failing, ServerConnection
 from navlin.export.parts import in_parts
-from navlin.export.target import Refused
+from navlin.export.target import RefusedRecord
 
 BULK: Final = "/api/atlas/v2/entity/bulk"
 BY_NAME: Final = "/api/atlas/v2/entity/uniqueAttribute/type/"
@@ -28,7 +28,7 @@ _PARTS: Final = frozenset(_HANGING.split())
 """Types of entities that depend on the entity before them in a request, and are useless without that entity."""
 
 
-def ask(connection: Connection, options: Any) -> str:
+def ask(connection: ServerConnection, options: Any) -> str:
     """Check the server by requesting Atlas's types, which requires the same login as sending. Return a description of
     the server. Raises `NotConfirmed`."""
     answer = connection.send("GET", TYPES)
@@ -38,7 +38,9 @@ def ask(connection: Connection, options: Any) -> str:
     return f"Atlas with {len(types)} types"
 
 
-def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
+def send(
+    connection: ServerConnection, records: Iterable[bytes], options: Any
+) -> Iterator[int | RefusedRecord]:
     """Send lines of requests. Yield the number of accepted entities, or a refused entity. Raises ValueError with the
     option ``hook``, because messages are for Kafka."""
     if options.hook:
@@ -55,7 +57,7 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
             yield from _rename(connection, rename)
 
 
-def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[int | Refused]:
+def _create(connection: ServerConnection, entities: list[dict[str, Any]]) -> Iterator[int | RefusedRecord]:
     groups = list(_groups(entities))
     try:
         answer = _post(connection, entities)
@@ -83,10 +85,10 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
                 yield from _create(connection, [each])
             return
         answer = alone
-    yield Refused(_shown(first), words_of(answer))
+    yield RefusedRecord(_shown(first), message_of(answer))
 
 
-def _post(connection: Connection, entities: list[dict[str, Any]]) -> requests.Response:
+def _post(connection: ServerConnection, entities: list[dict[str, Any]]) -> requests.Response:
     """Create or update entities, and check that Atlas confirms the guid of each, including unchanged ones. Return the
     response."""
     answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
@@ -105,8 +107,8 @@ def _own(answer: requests.Response) -> requests.Response:
 
 
 def _label(
-    connection: Connection, entities: list[dict[str, Any]], created: requests.Response
-) -> Iterator[Refused]:
+    connection: ServerConnection, entities: list[dict[str, Any]], created: requests.Response
+) -> Iterator[RefusedRecord]:
     """Set the labels of entities that already existed, because Atlas takes the labels in a request only for new
     entities. Yield refusals."""
     labelled = [each for each in entities if "labels" in each]
@@ -119,7 +121,7 @@ def _label(
         path = f"{BY_NAME}{quote(each['typeName'])}/labels"
         answer = _own(connection.send("POST", path, orjson.dumps(each["labels"]), params=named))
         if not answer.ok:
-            yield Refused(f"labels of {_shown(each)}", words_of(answer))
+            yield RefusedRecord(f"labels of {_shown(each)}", message_of(answer))
 
 
 def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
@@ -142,23 +144,23 @@ def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield group
 
 
-def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int | Refused]:
+def _delete(connection: ServerConnection, reference: dict[str, Any]) -> Iterator[int | RefusedRecord]:
     answer = _own(connection.send("DELETE", BY_NAME + quote(reference["typeName"]), params=_named(reference)))
     # A missing or already deleted entity is not an error.
     if _changed(answer):
         yield 1
     else:
-        yield Refused(f"deletion of {_shown(reference)}", words_of(answer))
+        yield RefusedRecord(f"deletion of {_shown(reference)}", message_of(answer))
 
 
-def _rename(connection: Connection, rename: dict[str, Any]) -> Iterator[int | Refused]:
+def _rename(connection: ServerConnection, rename: dict[str, Any]) -> Iterator[int | RefusedRecord]:
     body = orjson.dumps({"entity": {"typeName": rename["typeName"], "attributes": rename["attributes"]}})
     answer = _own(connection.send("PUT", BY_NAME + quote(rename["typeName"]), body, params=_named(rename)))
     # Atlas may not know the old name; the entity is exported under the new name in any case.
     if _changed(answer):
         yield 1
     else:
-        yield Refused(f"rename of {_shown(rename)}", words_of(answer))
+        yield RefusedRecord(f"rename of {_shown(rename)}", message_of(answer))
 
 
 def _changed(answer: requests.Response) -> bool:

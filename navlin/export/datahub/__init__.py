@@ -21,21 +21,21 @@ from typing import Annotated, Any, Final
 import orjson
 import requests
 
-from navlin.export.answers import not_confirmed, object_of, words_of
-from navlin.export.connection import Connection, Failing
+from navlin.export.answers import message_of, not_confirmed, object_of
+from navlin.export.connection import Failing, ServerConnection
 from navlin.export.datahub import aspects, names
 from navlin.export.parts import in_parts
-from navlin.export.target import Frame, Refused, Target, register
+from navlin.export.target import Frame, RefusedRecord, Target, register
 from navlin.export.values import (
     ColumnLineage,
     ColumnName,
-    Dataset,
     DatasetName,
-    Flow,
+    ExportedDataset,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
     Item,
-    Operation,
     Renamed,
-    Run,
 )
 from navlin.model.batches import in_batches
 
@@ -61,39 +61,41 @@ class DataHubOptions:
     tags: Annotated[bool, "send tags; they replace those that people set in DataHub"] = True
 
     @property
-    def names(self) -> names.Names:
-        return names.Names(self.platform_instance, self.storage_instance, self.env.upper(), self.lowercase)
+    def names(self) -> names.DatahubUrns:
+        return names.DatahubUrns(
+            self.platform_instance, self.storage_instance, self.env.upper(), self.lowercase
+        )
 
 
 def records(items: Iterable[Item], options: DataHubOptions) -> Iterator[bytes]:
     """Yield the proposals of items, each a line of JSON."""
-    export = _Export(options, options.names)
+    export = _DatahubExport(options, options.names)
     for item in items:
         for proposal in export.of(item):
             yield orjson.dumps(proposal) + b"\n"
 
 
 @dataclass(slots=True)
-class _Export:
+class _DatahubExport:
     options: DataHubOptions
-    names: names.Names
+    names: names.DatahubUrns
     flows: set[str] = field(default_factory=set)
     """URNs of the flows already sent with an earlier operation, because each flow is sent only once."""
 
     def of(self, item: Item) -> Iterator[Proposal]:
         match item:
-            case Dataset(name=DatasetName(type="DATABASE")):
+            case ExportedDataset(name=DatasetName(type="DATABASE")):
                 yield from self._database(item)
-            case Dataset():
+            case ExportedDataset():
                 yield from self._dataset(item)
             case Renamed():
                 # DataHub identifies a dataset by its name, so the new name is exported as another dataset.
                 yield _proposal(self.names.dataset(item.before), "status", {"removed": True})
-            case Operation(derived=True):
+            case ExportedOperation(derived=True):
                 yield from self._upstreams(item)
-            case Operation():
+            case ExportedOperation():
                 yield from self._job(item)
-            case Run():
+            case ExportedRun():
                 yield from self._run(item)
             case _:
                 # Purged entities were flagged deleted, and exported as deleted, long before.
@@ -101,7 +103,7 @@ class _Export:
 
     # -- Databases, tables, paths ------------------------------------------------------------------------------------
 
-    def _database(self, item: Dataset) -> Iterator[Proposal]:
+    def _database(self, item: ExportedDataset) -> Iterator[Proposal]:
         urn = self.names.container(item.name.name)
         if item.deleted:
             yield _proposal(urn, "status", {"removed": True})
@@ -110,7 +112,7 @@ class _Export:
             yield _proposal(urn, "subTypes", {"typeNames": ["Database"]})
             yield from self._of_any(item, urn)
 
-    def _dataset(self, item: Dataset) -> Iterator[Proposal]:
+    def _dataset(self, item: ExportedDataset) -> Iterator[Proposal]:
         name = item.name
         urn = self.names.dataset(name)
         if item.deleted:
@@ -124,13 +126,13 @@ class _Export:
             yield _proposal(urn, "schemaMetadata", aspects.schema(item, self.names, tags=self.options.tags))
         if name.type == "VIEW" and item.details.text:
             yield _proposal(urn, "viewProperties", aspects.view(item))
-        if name.is_table and not name.source.granted and not item.placeholder:
+        if name.is_table and not name.source.placeholder and not item.placeholder:
             # Nothing is known about the databases of a metastore that is only referenced, or about a table that was
             # never extracted.
             yield _proposal(urn, "container", {"container": self.names.container(name.database)})
         yield from self._of_any(item, urn)
 
-    def _of_any(self, item: Dataset, urn: str) -> Iterator[Proposal]:
+    def _of_any(self, item: ExportedDataset, urn: str) -> Iterator[Proposal]:
         """Yield the aspects that databases and datasets have in common."""
         platform = {"platform": names.platform_urn(self.names.platform(item.name))}
         if instance := self.names.platform_instance(item.name):
@@ -138,13 +140,13 @@ class _Export:
         yield _proposal(urn, "dataPlatformInstance", platform)
         if self.options.owners and item.details.owner:
             yield _proposal(urn, "ownership", aspects.ownership(item.details.owner))
-        if self.options.tags and (item.words.tags or item.words.edited):
-            yield _proposal(urn, "globalTags", aspects.global_tags(item.words.tags))
+        if self.options.tags and (item.annotations.tags or item.annotations.edited):
+            yield _proposal(urn, "globalTags", aspects.global_tags(item.annotations.tags))
         yield _proposal(urn, "status", {"removed": False})
 
     # -- Operations --------------------------------------------------------------------------------------------------
 
-    def _upstreams(self, item: Operation) -> Iterator[Proposal]:
+    def _upstreams(self, item: ExportedOperation) -> Iterator[Proposal]:
         """Yield the upstreams of a view (from its text) or of a dataset (as stated by a person or program). These have
         no job in DataHub."""
         for output in item.outputs:
@@ -162,7 +164,7 @@ class _Export:
             aspect = {"upstreams": upstreams, "fineGrainedLineages": list(self._fine_grained(item))}
             yield _proposal(self.names.dataset(output.dataset), "upstreamLineage", aspect)
 
-    def _job(self, item: Operation) -> Iterator[Proposal]:
+    def _job(self, item: ExportedOperation) -> Iterator[Proposal]:
         urn = self.names.job(item)
         if item.deleted:
             yield _proposal(urn, "status", {"removed": True})
@@ -186,11 +188,11 @@ class _Export:
                 "fineGrainedLineages": list(self._fine_grained(item)),
             },
         )
-        if self.options.tags and (item.words.tags or item.words.edited):
-            yield _proposal(urn, "globalTags", aspects.global_tags(item.words.tags))
+        if self.options.tags and (item.annotations.tags or item.annotations.edited):
+            yield _proposal(urn, "globalTags", aspects.global_tags(item.annotations.tags))
         yield _proposal(urn, "status", {"removed": False})
 
-    def _ends(self, item: Operation) -> tuple[list[str], list[str]]:
+    def _ends(self, item: ExportedOperation) -> tuple[list[str], list[str]]:
         """Return the URNs of the inputs and of the outputs of an operation, each once per side. A path includes the
         tables at that location."""
         inputs, outputs = (
@@ -204,10 +206,12 @@ class _Export:
         )
         return list(inputs), list(outputs)
 
-    def _fine_grained(self, item: Operation) -> Iterator[Aspect]:
+    def _fine_grained(self, item: ExportedOperation) -> Iterator[Aspect]:
         for part in item.columns:
-            whole = [self.names.dataset(each.dataset) for each in part.inputs_of(Flow.DATA) if not each.name]
-            columns = [self.names.column(each) for each in part.inputs_of(Flow.DATA) if each.name]
+            whole = [
+                self.names.dataset(each.dataset) for each in part.inputs_of(FlowRole.DATA) if not each.name
+            ]
+            columns = [self.names.column(each) for each in part.inputs_of(FlowRole.DATA) if each.name]
             for output in part.outputs:
                 if not output.name:
                     continue
@@ -229,7 +233,7 @@ class _Export:
 
     # -- Executions --------------------------------------------------------------------------------------------------
 
-    def _run(self, item: Run) -> Iterator[Proposal]:
+    def _run(self, item: ExportedRun) -> Iterator[Proposal]:
         operation, execution = item.operation, item.execution
         if operation.deleted or operation.derived:
             return
@@ -257,10 +261,10 @@ class _Export:
         yield _proposal(urn, "status", {"removed": False})
 
 
-def _deciding(item: Operation) -> list[str]:
+def _deciding(item: ExportedOperation) -> list[str]:
     """Return the columns that determine which rows an operation writes, as text, because DataHub has no place for
     control flow."""
-    found = {each.id: each for part in item.columns for each in part.inputs_of(Flow.CONTROL) if each.name}
+    found = {each.id: each for part in item.columns for each in part.inputs_of(FlowRole.CONTROL) if each.name}
     shown = [f"{each.dataset.full_name}.{each.name}" for each in found.values()]
     more = len(shown) - MAX_NAMES
     return [*shown[:MAX_NAMES], f"and {more} more"] if more > 0 else shown
@@ -282,7 +286,7 @@ PROPOSALS_A_REQUEST: Final = 100
 _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 
-def ask(connection: Connection, options: DataHubOptions) -> str:
+def ask(connection: ServerConnection, options: DataHubOptions) -> str:
     """Check the server by requesting GMS's configuration. Return the version of the server as text. Raises
     `NotConfirmed`."""
     answer = connection.send("GET", "/config")
@@ -295,12 +299,14 @@ def ask(connection: Connection, options: DataHubOptions) -> str:
     return f"DataHub {version or 'of an unknown version'}"
 
 
-def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
+def send(
+    connection: ServerConnection, lines: Iterable[bytes], options: DataHubOptions
+) -> Iterator[int | RefusedRecord]:
     """Post proposals to GMS in batches. The proposals of a refused batch are posted one by one."""
 
-    def one(proposal: Proposal) -> Iterator[int | Refused]:
+    def one(proposal: Proposal) -> Iterator[int | RefusedRecord]:
         reason = _refusal(connection, "ingestProposal", {"proposal": proposal})
-        yield Refused(_shown(proposal), reason) if reason else 1
+        yield RefusedRecord(_shown(proposal), reason) if reason else 1
 
     for batch in in_batches(map(_posted, lines), PROPOSALS_A_REQUEST):
         try:
@@ -324,7 +330,7 @@ def _posted(line: bytes) -> Proposal:
     return {**proposal, "aspect": {"value": value, "contentType": "application/json"}}
 
 
-def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
+def _refusal(connection: ServerConnection, action: str, body: Mapping[str, Any]) -> str:
     """Return why GMS refuses a request; "" if GMS accepts it. Raises `NotConfirmed`."""
     answer = connection.send(
         "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
@@ -333,7 +339,7 @@ def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> st
     if answer.status_code == requests.codes.not_found and action == "ingestProposal":
         not_confirmed(answer, wanted)
     if not answer.ok:
-        return words_of(answer)
+        return message_of(answer)
     # All releases confirm a request as a whole, with a single text: "success", or the URN of the first proposal.
     if not isinstance(object_of(answer, wanted).get("value"), str):
         not_confirmed(answer, wanted)

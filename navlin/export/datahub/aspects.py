@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from navlin.export.datahub.names import ACTOR, Names, engine, platform_urn, tag, user
-from navlin.export.values import Column, Dataset, Operation, Run
-from navlin.index.graph.details import ExecutionDetails, Words
+from navlin.export.datahub.names import ACTOR, DatahubUrns, engine, platform_urn, tag, user
+from navlin.export.values import ExportedColumn, ExportedDataset, ExportedOperation, ExportedRun
+from navlin.index.graph.details import Annotations, ExecutionDetails
 
 Aspect = dict[str, Any]
 
@@ -61,17 +61,17 @@ def stamp(time_ms: int, actor: str = ACTOR) -> Aspect:
 # -- Databases and datasets ----------------------------------------------------------------------------------------------
 
 
-def container(item: Dataset, env: str) -> Aspect:
+def container(item: ExportedDataset, env: str) -> Aspect:
     """Return the ``containerProperties`` of a database."""
-    return {**_described(item), "name": item.words.name or item.name.name, "env": env}
+    return {**_described(item), "name": item.annotations.name or item.name.name, "env": env}
 
 
-def dataset(item: Dataset) -> Aspect:
+def dataset(item: ExportedDataset) -> Aspect:
     """Return the ``datasetProperties`` of a table, view, path or other dataset."""
     location = item.details.storage.location
     found = {
         **_described(item),
-        "name": item.words.name or item.name.name,
+        "name": item.annotations.name or item.name.name,
         "qualifiedName": item.name.full_name,
     }
     if item.details.modified_ms:
@@ -82,21 +82,21 @@ def dataset(item: Dataset) -> Aspect:
     return found
 
 
-def _described(item: Dataset) -> Aspect:
+def _described(item: ExportedDataset) -> Aspect:
     found: Aspect = {"customProperties": _of_dataset(item)}
-    if description := _description(item.words, item.details.comment):
+    if description := _description(item.annotations, item.details.comment):
         found["description"] = description
     if item.details.created_ms:
         found["created"] = {"time": item.details.created_ms}
     return found
 
 
-def _description(words: Words, comment: str) -> str:
+def _description(annotations: Annotations, comment: str) -> str:
     """Return the user-written description, or else the source's comment."""
-    return words.description or comment
+    return annotations.description or comment
 
 
-def _of_dataset(item: Dataset) -> dict[str, str]:
+def _of_dataset(item: ExportedDataset) -> dict[str, str]:
     """Return the properties for which DataHub has no field."""
     details = item.details
     storage = details.storage
@@ -117,15 +117,15 @@ def _of_dataset(item: Dataset) -> dict[str, str]:
                 "replication": "" if details.replication is None else str(details.replication),
             }
         ),
-        **_of_words(item.words),
+        **_of_annotations(item.annotations),
         **_of_source(item.name.id, item.name.source.name),
     }
 
 
-def _of_words(words: Words) -> dict[str, str]:
+def _of_annotations(annotations: Annotations) -> dict[str, str]:
     return {
-        **{key: ", ".join(values) for key, values in words.properties.items()},
-        **_filled({"inheritedTags": ", ".join(words.inherited_tags)}),
+        **{key: ", ".join(values) for key, values in annotations.properties.items()},
+        **_filled({"inheritedTags": ", ".join(annotations.inherited_tags)}),
     }
 
 
@@ -137,7 +137,7 @@ def _filled(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def schema(item: Dataset, names: Names, *, tags: bool) -> Aspect:
+def schema(item: ExportedDataset, names: DatahubUrns, *, tags: bool) -> Aspect:
     """Return the ``schemaMetadata`` of a dataset. The columns are in table order, with partition keys last."""
     return {
         "schemaName": item.name.full_name,
@@ -149,7 +149,7 @@ def schema(item: Dataset, names: Names, *, tags: bool) -> Aspect:
     }
 
 
-def _field(column: Column, names: Names, *, tags: bool) -> Aspect:
+def _field(column: ExportedColumn, names: DatahubUrns, *, tags: bool) -> Aspect:
     found: Aspect = {
         "fieldPath": names.field_path(column.name),
         "nullable": True,
@@ -158,12 +158,12 @@ def _field(column: Column, names: Names, *, tags: bool) -> Aspect:
         "recursive": False,
         "isPartitioningKey": column.partition_key,
     }
-    if description := _description(column.words, column.details.comment):
+    if description := _description(column.annotations, column.details.comment):
         found["description"] = description
-    if column.words.name:
-        found["label"] = column.words.name
-    if tags and column.words.tags:
-        found["globalTags"] = global_tags(column.words.tags)
+    if column.annotations.name:
+        found["label"] = column.annotations.name
+    if tags and column.annotations.tags:
+        found["globalTags"] = global_tags(column.annotations.tags)
     return found
 
 
@@ -173,7 +173,7 @@ def type_of(native: str) -> str:
     return _TYPES.get(word[0] if word else "", "Null")
 
 
-def view(item: Dataset) -> Aspect:
+def view(item: ExportedDataset) -> Aspect:
     """Return the ``viewProperties`` of a view, with its text."""
     materialized = item.details.kind == "MATERIALIZED_VIEW"
     return {"materialized": materialized, "viewLogic": item.details.text, "viewLanguage": "SQL"}
@@ -192,14 +192,14 @@ def global_tags(names: Iterable[str]) -> Aspect:
 # -- Operations ----------------------------------------------------------------------------------------------------------
 
 
-def flow(item: Operation, env: str) -> Aspect:
+def flow(item: ExportedOperation, env: str) -> Aspect:
     """Return the ``dataFlowInfo`` of the source of an operation."""
     source = item.source
     known = _filled({"cluster": source.cluster, "navlin.sourceType": source.type})
     return {"name": source.name or source.id, "env": env, "customProperties": known}
 
 
-def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> Aspect:
+def job(item: ExportedOperation, flow_urn: str, env: str, deciding: Iterable[str]) -> Aspect:
     """Return the ``dataJobInfo`` of an operation. ``deciding`` are the columns that determine which rows the operation
     writes."""
     statement, runs = item.statement, item.runs
@@ -213,17 +213,17 @@ def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> As
         **ends,
         "executions": str(runs.count) if runs.count else "",
         "lastPrincipal": runs.principal,
-        **_of_words(item.words),
+        **_of_annotations(item.annotations),
         **_of_source(item.id, item.source.name),
     }
     found: Aspect = {
-        "name": item.words.name or item.name or item.id,
+        "name": item.annotations.name or item.name or item.id,
         "type": {"string": "SQL" if statement.text else engine(item).upper()},
         "flowUrn": flow_urn,
         "env": env,
         "customProperties": _filled(known),
     }
-    if description := item.words.description or statement.text:
+    if description := item.annotations.description or statement.text:
         found["description"] = description
     return found
 
@@ -231,7 +231,7 @@ def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> As
 # -- Executions ----------------------------------------------------------------------------------------------------------
 
 
-def run(item: Run) -> Aspect:
+def run(item: ExportedRun) -> Aspect:
     """Return the ``dataProcessInstanceProperties`` of a run."""
     operation, details = item.operation, item.execution.details
     found: Aspect = {
@@ -256,19 +256,19 @@ def run(item: Run) -> Aspect:
     return found
 
 
-def _process_type(item: Run) -> str:
+def _process_type(item: ExportedRun) -> str:
     """Return the process type of a run; "" if unknown."""
     if item.operation.statement.type == "STREAM":
         return "STREAMING"
     return "BATCH_SCHEDULED" if item.execution.run_for else ""
 
 
-def kind_of(operation: Operation) -> str:
+def kind_of(operation: ExportedOperation) -> str:
     """Return the kind of job: the type of the statement, or else the engine."""
     return operation.statement.type or engine(operation).upper()
 
 
-def run_events(item: Run) -> Iterator[Aspect]:
+def run_events(item: ExportedRun) -> Iterator[Aspect]:
     """Yield each ``dataProcessInstanceRunEvent``: the start, and the end if known. DataHub replaces an event that has
     the same id and time, so sending an event again makes no duplicate."""
     details, identity = item.execution.details, item.execution.id

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from navlin.export.values import ColumnName, DatasetName, Operation
+from navlin.export.values import ColumnName, DatasetName, ExportedOperation
 
 HIVE: Final = "hive"
 ACTOR: Final = "urn:li:corpuser:navlin"
@@ -31,7 +31,7 @@ _PLATFORMS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DatahubUrns:
     """URNs for one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` the
     platform instance of paths; "" for none. ``lowercase`` converts the names of tables, databases and columns, but not
     paths, to lower case."""
@@ -76,13 +76,13 @@ class Names:
         text = json.dumps(key, sort_keys=True, separators=(",", ":"))
         return f"urn:li:container:{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}"
 
-    def flow(self, operation: Operation) -> str:
+    def flow(self, operation: ExportedOperation) -> str:
         """Return the URN of the flow of an operation. A flow contains all operations of one source and engine."""
         source = operation.source
         flow = encoded(source.name or source.id)
         return f"urn:li:dataFlow:({encoded(engine(operation))},{flow},{self.env})"
 
-    def job(self, operation: Operation) -> str:
+    def job(self, operation: ExportedOperation) -> str:
         """Return the URN of an operation."""
         return f"urn:li:dataJob:({self.flow(operation)},{encoded(operation.id)})"
 
@@ -108,7 +108,7 @@ class Names:
 HDFS: Final = "hdfs"
 
 
-def engine(operation: Operation) -> str:
+def engine(operation: ExportedOperation) -> str:
     """Return the engine of an operation in lower case: ``hive``, ``impala``, ``spark`` …"""
     return (operation.statement.engine or operation.source.type or "navlin").lower()
 

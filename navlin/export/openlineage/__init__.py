@@ -14,13 +14,13 @@ from typing import Annotated, Any, Final
 import orjson
 import requests
 
-from navlin.export.answers import not_confirmed, words_of
-from navlin.export.connection import Connection
+from navlin.export.answers import message_of, not_confirmed
+from navlin.export.connection import ServerConnection
 from navlin.export.openlineage import datasets, jobs
 from navlin.export.openlineage.names import Naming
 from navlin.export.parts import in_parts
-from navlin.export.target import Refused, Target, register
-from navlin.export.values import Dataset, Item, Operation, Renamed, Run
+from navlin.export.target import RefusedRecord, Target, register
+from navlin.export.values import ExportedDataset, ExportedOperation, ExportedRun, Item, Renamed
 
 _NO_SUCH_ADDRESS: Final = (404, 405)
 _REFUSED: Final = frozenset({"error", "failed", "failure"})
@@ -49,27 +49,29 @@ def _events(item: Item, naming: Naming, *, parent: bool) -> Iterator[dict[str, A
     match item:
         case Renamed():
             yield datasets.rename(item, naming)
-        case Dataset():
+        case ExportedDataset():
             yield from datasets.events(item, naming)
-        case Operation():
+        case ExportedOperation():
             yield from jobs.job_events(item, naming)
-        case Run():
+        case ExportedRun():
             yield from jobs.run_events(item, naming, parent=parent)
 
 
-def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
+def send(
+    connection: ServerConnection, records: Iterable[bytes], options: Any
+) -> Iterator[int | RefusedRecord]:
     """Send events, one per request. Yield 1 for an accepted event, or the refusal if the server can never accept the
     event; after any other failure the event is sent again."""
 
-    def one(line: bytes) -> Iterator[int | Refused]:
+    def one(line: bytes) -> Iterator[int | RefusedRecord]:
         answer = connection.send("POST", options.endpoint, line.strip())
         reason = _refusal(answer)
-        yield Refused(_shown(line), reason) if reason else 1
+        yield RefusedRecord(_shown(line), reason) if reason else 1
 
     yield from in_parts(records, one, _shown)
 
 
-def ask(connection: Connection, options: Options) -> str:
+def ask(connection: ServerConnection, options: Options) -> str:
     """Check the server by a GET request to the endpoint for events. Servers have no other check, so any response but
     404 is good enough. Return a description of the server. Raises `NotConfirmed`."""
     answer = connection.send("GET", options.endpoint)
@@ -85,14 +87,14 @@ def _refusal(answer: requests.Response) -> str:
     if answer.status_code in _NO_SUCH_ADDRESS:
         not_confirmed(answer, wanted)
     if not answer.ok:
-        return words_of(answer)
+        return message_of(answer)
     text = answer.content.strip()
     try:
         found = orjson.loads(text) if text and text.upper() != b"OK" else None
     except orjson.JSONDecodeError:
         not_confirmed(answer, wanted)
     status = str(found.get("status", "")) if isinstance(found, dict) else ""
-    return words_of(answer) if status.lower() in _REFUSED else ""
+    return message_of(answer) if status.lower() in _REFUSED else ""
 
 
 def _shown(line: bytes) -> str:

@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from navlin.export.openlineage.datasets import tags_of
 from navlin.export.openlineage.names import Naming, event, facet, own_facet, run_id
-from navlin.export.values import ColumnName, DatasetName, End, Execution, Flow, Operation, Run, RunName
+from navlin.export.values import (
+    ColumnName,
+    DatasetEnd,
+    DatasetName,
+    ExportedExecution,
+    ExportedOperation,
+    ExportedRun,
+    FlowRole,
+    RunName,
+)
 from navlin.index.graph.details import PartDetails
 
 _ENDED: Final = {
@@ -22,7 +31,7 @@ _ENDED: Final = {
 _SUBTYPES: Final = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
 
 
-def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]:
+def job_events(operation: ExportedOperation, naming: Naming) -> Iterator[dict[str, Any]]:
     """Yield the event of an operation whose lineage no run event contains: the operation of a view, or one whose last
     execution did not complete."""
     if operation.deleted or (operation.latest is not None and _ended(operation.latest) == "COMPLETE"):
@@ -31,7 +40,7 @@ def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]
     yield event("JobEvent", time_ms, **_described(operation, naming))
 
 
-def run_events(run: Run, naming: Naming, *, parent: bool) -> Iterator[dict[str, Any]]:
+def run_events(run: ExportedRun, naming: Naming, *, parent: bool) -> Iterator[dict[str, Any]]:
     """Yield the events of an execution (the start, and the end or the present state), each with all known details."""
     execution, about = run.execution, run.execution.details
     facets: dict[str, Any] = {
@@ -60,11 +69,11 @@ def run_events(run: Run, naming: Naming, *, parent: bool) -> Iterator[dict[str, 
         yield event("RunEvent", about.as_of_ms, eventType="RUNNING", run=named, **described)
 
 
-def _ended(execution: Execution) -> str:
+def _ended(execution: ExportedExecution) -> str:
     return _ENDED.get(execution.details.status.upper(), "")
 
 
-def _parent(run: Run, naming: Naming) -> dict[str, Any]:
+def _parent(run: ExportedRun, naming: Naming) -> dict[str, Any]:
     """Return the facet of the parent: the workflow run with this run as a step, or the run that executes it; otherwise
     the source, for consumers that require a parent."""
     above: RunName | None = next(iter((*run.execution.run_for, *run.execution.run_as)), None)
@@ -77,7 +86,7 @@ def _parent(run: Run, naming: Naming) -> dict[str, Any]:
 # -- Inputs and outputs of an operation ----------------------------------------------------------------------------------
 
 
-def _described(operation: Operation, naming: Naming) -> dict[str, Any]:
+def _described(operation: ExportedOperation, naming: Naming) -> dict[str, Any]:
     lineage = _ColumnLineage(operation, naming)
     return {
         "job": {**naming.job(operation), "facets": _job_facets(operation)},
@@ -90,18 +99,18 @@ def _described(operation: Operation, naming: Naming) -> dict[str, Any]:
     }
 
 
-def _named(end: End, naming: Naming) -> dict[str, Any]:
+def _named(end: DatasetEnd, naming: Naming) -> dict[str, Any]:
     return {**naming.dataset(end.dataset), "facets": {}}
 
 
-def _input(end: End, naming: Naming) -> dict[str, Any]:
+def _input(end: DatasetEnd, naming: Naming) -> dict[str, Any]:
     """Return an input dataset. If the input is only control flow, navlin's own facet says so, because the column
     lineage may be unknown."""
-    only_decides = {"navlin_flow": own_facet("flow", flow="CONTROL")} if end.flow is Flow.CONTROL else {}
+    only_decides = {"navlin_flow": own_facet("flow", flow="CONTROL")} if end.flow is FlowRole.CONTROL else {}
     return {**_named(end, naming), "inputFacets": only_decides}
 
 
-def _job_facets(operation: Operation) -> dict[str, Any]:
+def _job_facets(operation: ExportedOperation) -> dict[str, Any]:
     statement = operation.statement
     kind = {
         "processingType": "BATCH",
@@ -114,26 +123,30 @@ def _job_facets(operation: Operation) -> dict[str, Any]:
         facets["sql"] = facet("sql", {"query": statement.text, **dialect})
     if statement.incomplete:
         facets["navlin_job"] = own_facet("job", incomplete=list(statement.incomplete_reasons) or ["unknown"])
-    if operation.words.description:
+    if operation.annotations.description:
         facets["documentation"] = facet(
-            "documentation", {"description": operation.words.description}, "DocumentationJobFacet"
+            "documentation", {"description": operation.annotations.description}, "DocumentationJobFacet"
         )
-    if tags := [*tags_of(operation.words)]:
+    if tags := [*tags_of(operation.annotations)]:
         facets["tags"] = facet("tags", {"tags": tags}, "TagsJobFacet")
     return facets
 
 
 class _ColumnLineage:
-    def __init__(self, operation: Operation, naming: Naming) -> None:
+    def __init__(self, operation: ExportedOperation, naming: Naming) -> None:
         self._naming = naming
         self._fields: dict[str, dict[str, list[dict[str, Any]]]] = {}
         self._rows: dict[str, list[dict[str, Any]]] = {}
         for part in operation.columns:
             data = [
-                self._input(each, _direct(part.details)) for each in part.inputs_of(Flow.DATA) if each.name
+                self._input(each, _direct(part.details))
+                for each in part.inputs_of(FlowRole.DATA)
+                if each.name
             ]
             control = [
-                self._input(each, {"type": "INDIRECT"}) for each in part.inputs_of(Flow.CONTROL) if each.name
+                self._input(each, {"type": "INDIRECT"})
+                for each in part.inputs_of(FlowRole.CONTROL)
+                if each.name
             ]
             for column in part.outputs:
                 if column.name:

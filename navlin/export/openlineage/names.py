@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from navlin.export.values import DatasetName, Operation
+from navlin.export.values import DatasetName, ExportedOperation
 from navlin.index.graph.sources import KnownSource
 
 PRODUCER: Final = "urn:navlin:openlineage"
@@ -53,7 +53,7 @@ class Naming:
             return {"namespace": authority, "name": key if authority.startswith("s3:") else name.name}
         return {"namespace": authority, "name": name.name}
 
-    def job(self, operation: Operation) -> dict[str, str]:
+    def job(self, operation: ExportedOperation) -> dict[str, str]:
         """Return the namespace and name of an operation. The name never contains the text of a query."""
         source = operation.source
         return {"namespace": self.of_jobs(source), "name": f"{source.name or source.type}.{operation.id}"}

@@ -19,7 +19,7 @@ from typing import Annotated, Final
 
 from navlin.export.sqlflow.elements import elements_of
 from navlin.export.sqlflow.json import json_of, json_process, json_relation
-from navlin.export.sqlflow.model import Process, Relation, TableRelation, end_to_end, table_level
+from navlin.export.sqlflow.model import ColumnRelation, Process, TableRelation, end_to_end, table_level
 from navlin.export.sqlflow.spool import Placed, Spool
 from navlin.export.sqlflow.xml import FOOT, HEAD, xml_element
 from navlin.export.target import Target, register
@@ -63,7 +63,7 @@ def _fill(
     items: Iterable[Item],
     options: SqlFlowOptions,
     process_text: Callable[[Process], str],
-    relation_text: Callable[[Relation | TableRelation], str],
+    relation_text: Callable[[ColumnRelation | TableRelation], str],
 ) -> None:
     for item in items:
         made = elements_of(item)

@@ -13,19 +13,19 @@ from typing import Any, Final
 import orjson
 
 from navlin.export.sqlflow.model import (
-    Column,
+    ColumnRelation,
     Coordinate,
     DbObject,
-    End,
-    Kind,
+    ObjectColumn,
+    ObjectKind,
     Process,
-    Relation,
+    RelationEnd,
     TableEnd,
     TableRelation,
 )
 from navlin.export.sqlflow.spool import Placed
 
-_LISTS: Final = {Kind.TABLE: "tables", Kind.VIEW: "views"}
+_LISTS: Final = {ObjectKind.TABLE: "tables", ObjectKind.VIEW: "views"}
 OTHERS: Final = "others"
 """Key of the list with all other objects: paths and result sets."""
 NO_SCHEMA: Final = "DEFAULT"
@@ -64,7 +64,7 @@ def json_process(element: Process) -> str:
     )
 
 
-def json_relation(element: Relation | TableRelation) -> str:
+def json_relation(element: ColumnRelation | TableRelation) -> str:
     """Return a relation between columns, or between objects and processes, as JSON text."""
     if isinstance(element, TableRelation):
         ends = {
@@ -105,12 +105,12 @@ def _object(element: DbObject) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: ObjectColumn) -> dict[str, Any]:
     found = {"id": str(column.id), "name": column.name, "coordinates": _coordinates(column.coordinate)}
     return {**found, **({"source": column.source} if column.source else {})}
 
 
-def _end(end: End) -> dict[str, Any]:
+def _end(end: RelationEnd) -> dict[str, Any]:
     found = {
         "id": str(end.id),
         "column": end.column,

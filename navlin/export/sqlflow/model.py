@@ -1,6 +1,6 @@
 """SQLFlow's lineage model: elements as values, reduction to the table level, and end-to-end relations.
 
-According to Gudu's "Data lineage model reference" 1.2, tables, views, paths and result sets have columns; a `Relation`
+According to Gudu's "Data lineage model reference" 1.2, tables, views, paths and result sets have columns; a `ColumnRelation`
 has one target column and any number of sources. ``fdd``: values of the sources reach the target; ``fdr``: the sources
 determine which rows or groups there are. A pseudo column, `PSEUDO_ROWS`, represents all rows of an object.
 
@@ -21,7 +21,7 @@ SYSTEM: Final = "system"
 """The ``source`` of a column that is not in the SQL text."""
 
 
-class Position(NamedTuple):
+class TextPosition(NamedTuple):
     """A place in a text: line and column, counted from 1. ``text`` is the hash of the text; "0" if there is only one
     text."""
 
@@ -30,20 +30,20 @@ class Position(NamedTuple):
     text: str = "0"
 
 
-Coordinate = tuple[Position, Position]
+Coordinate = tuple[TextPosition, TextPosition]
 """Position of the beginning, and position after the end."""
-NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
+NOWHERE: Final[Coordinate] = (TextPosition(-1, -1), TextPosition(-1, -1))
 """Coordinate of an element that does not occur in a text."""
 
 
-class Flow(StrEnum):
+class FlowType(StrEnum):
     """Type of a relation: values flow (FDD), or the sources determine the rows (FDR)."""
 
     FDD = "fdd"
     FDR = "fdr"
 
 
-class Kind(StrEnum):
+class ObjectKind(StrEnum):
     TABLE = "table"
     VIEW = "view"
     RESULTSET = "resultset"
@@ -53,7 +53,7 @@ class Kind(StrEnum):
     @property
     def intermediate(self) -> bool:
         """Whether the object exists only while a statement runs."""
-        return self in (Kind.RESULTSET, Kind.VARIABLE)
+        return self in (ObjectKind.RESULTSET, ObjectKind.VARIABLE)
 
 
 @lru_cache(maxsize=65_536)
@@ -64,7 +64,7 @@ def number(*parts: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ObjectColumn:
     """A column. ``source`` is `SYSTEM` for a column that is not in the SQL text."""
 
     id: int
@@ -78,11 +78,11 @@ class DbObject:
     """A table, view, path, result set or variable. ``processes`` are the ids of the processes that write the object;
     ``database`` is the catalog, ``schema`` is Hive's database; only a path has a ``uri``."""
 
-    kind: Kind
+    kind: ObjectKind
     id: int
     name: str
     type: str
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ObjectColumn, ...] = ()
     sub_type: str = ""
     alias: str = ""
     database: str = ""
@@ -103,7 +103,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class RelationEnd:
     """A column at one end of a relation, with the object (parent) that contains it. ``clause`` is the clause of the
     statement that uses the column, for example ``where``."""
 
@@ -117,15 +117,15 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class ColumnRelation:
     """One target column and its sources. ``effect`` is the kind of statement; ``process`` is the id of the statement's
     process, 0 if unknown."""
 
     id: int
-    type: Flow
+    type: FlowType
     effect: str
-    target: End
-    sources: tuple[End, ...]
+    target: RelationEnd
+    sources: tuple[RelationEnd, ...]
     process: int = 0
 
 
@@ -143,12 +143,12 @@ class TableRelation:
     """A relation at the table level, from one object or process to another."""
 
     id: int
-    type: Flow
+    type: FlowType
     target: TableEnd
     source: TableEnd
 
 
-Element = Process | DbObject | Relation | TableRelation
+Element = Process | DbObject | ColumnRelation | TableRelation
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,25 +157,25 @@ class Dlineage:
 
     processes: tuple[Process, ...] = ()
     objects: tuple[DbObject, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[ColumnRelation, ...] = ()
 
 
 # -- End to end ----------------------------------------------------------------------------------------------------------
 
 
-def end_to_end(lineage: Dlineage) -> list[Relation]:
+def end_to_end(lineage: Dlineage) -> list[ColumnRelation]:
     """Return relations that skip the intermediate result sets and variables. They lead from permanent objects to
     permanent objects and to result sets without outgoing relations. A chain that contains an ``fdr`` is ``fdr``; if
     there are several chains, ``fdd`` wins."""
     between = _between(lineage)
-    into: dict[int, list[Relation]] = {}
+    into: dict[int, list[ColumnRelation]] = {}
     for relation in lineage.relations:
         into.setdefault(relation.target.id, []).append(relation)
-    found: list[Relation] = []
+    found: list[ColumnRelation] = []
     for target_id, relations in into.items():
         if relations[0].target.parent_id in between:
             continue
-        by_process: dict[int, list[Relation]] = {}
+        by_process: dict[int, list[ColumnRelation]] = {}
         for relation in relations:
             by_process.setdefault(relation.process, []).append(relation)
         for last_hops in by_process.values():
@@ -192,31 +192,31 @@ def _between(lineage: Dlineage) -> set[int]:
 
 
 def _reached(
-    last_hops: Iterable[Relation], into: Mapping[int, list[Relation]], between: set[int]
-) -> dict[int, tuple[Flow, End]]:
+    last_hops: Iterable[ColumnRelation], into: Mapping[int, list[ColumnRelation]], between: set[int]
+) -> dict[int, tuple[FlowType, RelationEnd]]:
     """Return column id → (type of the chain, end) for the columns at the beginning of all chains."""
-    flows: dict[int, tuple[Flow, End]] = {}
-    seen: set[tuple[int, Flow]] = set()
+    flows: dict[int, tuple[FlowType, RelationEnd]] = {}
+    seen: set[tuple[int, FlowType]] = set()
     waiting = [(relation, relation.type) for relation in last_hops]
     while waiting:
         relation, flow = waiting.pop()
         for source in relation.sources:
             if source.parent_id not in between:
-                if source.id not in flows or flow is Flow.FDD:
+                if source.id not in flows or flow is FlowType.FDD:
                     flows[source.id] = (flow, source)
             elif (source.id, flow) not in seen:
                 seen.add((source.id, flow))
                 waiting.extend(
-                    (hop, Flow.FDR if Flow.FDR in (flow, hop.type) else Flow.FDD)
+                    (hop, FlowType.FDR if FlowType.FDR in (flow, hop.type) else FlowType.FDD)
                     for hop in into.get(source.id, ())
                 )
     return flows
 
 
 def _relations_of(
-    target_id: int, last: Relation, flows: Mapping[int, tuple[Flow, End]]
-) -> Iterator[Relation]:
-    for flow in Flow:
+    target_id: int, last: ColumnRelation, flows: Mapping[int, tuple[FlowType, RelationEnd]]
+) -> Iterator[ColumnRelation]:
+    for flow in FlowType:
         sources = tuple(flows[each][1] for each in sorted(flows) if flows[each][0] is flow)
         if sources:
             number_of = number("end to end", flow, str(target_id), str(last.process))
@@ -237,7 +237,7 @@ def table_level(lineage: Dlineage) -> list[TableRelation]:
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}
     named = {each.id: each.name for each in lineage.processes}
     named |= {each.id: each.name for each in lineage.objects}
-    flows: dict[tuple[int, int], Flow] = {}
+    flows: dict[tuple[int, int], FlowType] = {}
     for relation in end_to_end(lineage):
         target = relation.target.parent_id
         processes = (relation.process,) if relation.process else written_by.get(target, ())
@@ -247,16 +247,16 @@ def table_level(lineage: Dlineage) -> list[TableRelation]:
             for process in processes:
                 _note(flows, source.parent_id, process, relation.type)
                 if target not in intermediate:
-                    _note(flows, process, target, Flow.FDD)
+                    _note(flows, process, target, FlowType.FDD)
             if not processes and target not in intermediate:
                 _note(flows, source.parent_id, target, relation.type)
     for target, processes in written_by.items():
         for process in processes:
-            _note(flows, process, target, Flow.FDD)
+            _note(flows, process, target, FlowType.FDD)
     return [table_relation(flow, one, other, named) for (one, other), flow in flows.items()]
 
 
-def table_relation(flow: Flow, source: int, target: int, named: Mapping[int, str]) -> TableRelation:
+def table_relation(flow: FlowType, source: int, target: int, named: Mapping[int, str]) -> TableRelation:
     """Return the relation between two objects or processes; ``named`` maps their ids to names."""
     key = (str(source), str(target))
     return TableRelation(
@@ -267,6 +267,6 @@ def table_relation(flow: Flow, source: int, target: int, named: Mapping[int, str
     )
 
 
-def _note(flows: dict[tuple[int, int], Flow], source: int, target: int, flow: Flow) -> None:
-    if flows.get((source, target)) is not Flow.FDD:
+def _note(flows: dict[tuple[int, int], FlowType], source: int, target: int, flow: FlowType) -> None:
+    if flows.get((source, target)) is not FlowType.FDD:
         flows[source, target] = flow

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from navlin.export.scratch_database import ScratchDatabase
-from navlin.export.sqlflow.model import Column, DbObject, Kind
+from navlin.export.sqlflow.model import DbObject, ObjectColumn, ObjectKind
 
 _TABLES: Final = """
 CREATE TABLE objects (id INTEGER PRIMARY KEY, server TEXT, vendor TEXT, schema TEXT, kind TEXT, name TEXT, type TEXT,
@@ -65,11 +65,11 @@ class Spool(ScratchDatabase):
                 "SELECT process FROM writes WHERE object = ? ORDER BY process", (identity,)
             )
             found = DbObject(
-                Kind(kind),
+                ObjectKind(kind),
                 identity,
                 name,
                 type_,
-                tuple(Column(*row) for row in columns),
+                tuple(ObjectColumn(*row) for row in columns),
                 sub_type,
                 schema=schema,
                 uri=uri,

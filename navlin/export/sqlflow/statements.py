@@ -6,11 +6,11 @@ import hashlib
 import re
 from typing import Final, NamedTuple
 
-from navlin.export.sqlflow.model import NOWHERE, Coordinate, Position, Process, number
-from navlin.export.values import Operation
+from navlin.export.sqlflow.model import NOWHERE, Coordinate, Process, TextPosition, number
+from navlin.export.values import ExportedOperation
 
 
-class Statement(NamedTuple):
+class StatementType(NamedTuple):
     """A kind of statement: the effect of the relations, and the type of the process."""
 
     effect: str
@@ -21,38 +21,38 @@ INSERTS: Final = "insert"
 """Effect of an insert. It is also used for kinds of statements that are unknown or have no effect of their own, because
 readers drop relations with an effect that they do not know."""
 STATEMENTS: Final = {
-    "SELECT": Statement("select", "Select"),
-    "EXECUTE": Statement(INSERTS, "Execute"),
-    "INSERT": Statement(INSERTS, "Insert"),
-    "INSERT_INTO": Statement(INSERTS, "Insert"),
-    "INSERT_OVERWRITE": Statement(INSERTS, "Insert Overwrite"),
-    "INSERT_OVERWRITE_DIRECTORY": Statement(INSERTS, "Insert Overwrite"),
-    "UPSERT": Statement("merge", "Upsert"),
-    "UPDATE": Statement("update", "Update"),
-    "DELETE": Statement("delete", "Delete"),
-    "MERGE": Statement("merge", "Merge"),
-    "LOAD": Statement(INSERTS, "Hive Load"),
-    "IMPORT": Statement(INSERTS, "Import"),
-    "EXPORT": Statement(INSERTS, "Export"),
-    "REPLLOAD": Statement(INSERTS, "Repl Load"),
-    "REPLDUMP": Statement(INSERTS, "Repl Dump"),
-    "CREATETABLE": Statement("create_table", "Create Table"),
-    "CREATETABLE_AS_SELECT": Statement("create_table", "Create Table"),
-    "CLONE": Statement("create_table", "Create Table"),
-    "CREATEVIEW": Statement("create_view", "Create View"),
-    "CREATE_TEMPORARY_VIEW": Statement("create_view", "Create View"),
-    "ALTERVIEW_AS": Statement("create_view", "Alter View"),
-    "ALTER_MATERIALIZED_VIEW_REBUILD": Statement(INSERTS, "Alter View"),
-    "ALTERINDEX_REBUILD": Statement(INSERTS, "Alter Index"),
-    "ALTERTABLE_RENAME": Statement("rename_table", "Alter Table"),
-    "ALTERVIEW_RENAME": Statement("rename_table", "Alter View"),
-    "ALTERTABLE_EXCHANGEPARTITION": Statement(INSERTS, "Alter Table"),
+    "SELECT": StatementType("select", "Select"),
+    "EXECUTE": StatementType(INSERTS, "Execute"),
+    "INSERT": StatementType(INSERTS, "Insert"),
+    "INSERT_INTO": StatementType(INSERTS, "Insert"),
+    "INSERT_OVERWRITE": StatementType(INSERTS, "Insert Overwrite"),
+    "INSERT_OVERWRITE_DIRECTORY": StatementType(INSERTS, "Insert Overwrite"),
+    "UPSERT": StatementType("merge", "Upsert"),
+    "UPDATE": StatementType("update", "Update"),
+    "DELETE": StatementType("delete", "Delete"),
+    "MERGE": StatementType("merge", "Merge"),
+    "LOAD": StatementType(INSERTS, "Hive Load"),
+    "IMPORT": StatementType(INSERTS, "Import"),
+    "EXPORT": StatementType(INSERTS, "Export"),
+    "REPLLOAD": StatementType(INSERTS, "Repl Load"),
+    "REPLDUMP": StatementType(INSERTS, "Repl Dump"),
+    "CREATETABLE": StatementType("create_table", "Create Table"),
+    "CREATETABLE_AS_SELECT": StatementType("create_table", "Create Table"),
+    "CLONE": StatementType("create_table", "Create Table"),
+    "CREATEVIEW": StatementType("create_view", "Create View"),
+    "CREATE_TEMPORARY_VIEW": StatementType("create_view", "Create View"),
+    "ALTERVIEW_AS": StatementType("create_view", "Alter View"),
+    "ALTER_MATERIALIZED_VIEW_REBUILD": StatementType(INSERTS, "Alter View"),
+    "ALTERINDEX_REBUILD": StatementType(INSERTS, "Alter Index"),
+    "ALTERTABLE_RENAME": StatementType("rename_table", "Alter Table"),
+    "ALTERVIEW_RENAME": StatementType("rename_table", "Alter View"),
+    "ALTERTABLE_EXCHANGEPARTITION": StatementType(INSERTS, "Alter Table"),
 }
 """Navigator's operationType → kind of statement. Jobs without SQL (streams, MapReduce jobs) are missing."""
 RENAMES: Final = frozenset(
     name for name, statement in STATEMENTS.items() if statement.effect == "rename_table"
 )
-EXTERNAL: Final = Statement("create_table", "Create External Table")
+EXTERNAL: Final = StatementType("create_table", "Create External Table")
 
 _QUOTED: Final = re.compile(
     r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/", re.DOTALL
@@ -64,7 +64,7 @@ _CONDITIONS: Final = re.compile(
 )
 
 
-def process_of(operation: Operation) -> Process:
+def process_of(operation: ExportedOperation) -> Process:
     statement = STATEMENTS.get(operation.statement.type)
     kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
     # For a type that is not in STATEMENTS, such as a job without SQL, the name of the operation itself is shown.
@@ -77,7 +77,7 @@ def external_process(table_id: str) -> Process:
     return Process(number(table_id, "external table"), f"Query {EXTERNAL.process}", EXTERNAL.process)
 
 
-def effect_of(operation: Operation) -> str:
+def effect_of(operation: ExportedOperation) -> str:
     """Return the effect of the relations of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     return statement.effect if statement else INSERTS
@@ -90,7 +90,7 @@ def coordinate_of(text: str) -> Coordinate:
         return NOWHERE
     text_hash = hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
     lines = text.splitlines() or [text]
-    return Position(1, 1, text_hash), Position(len(lines), len(lines[-1]) + 1, text_hash)
+    return TextPosition(1, 1, text_hash), TextPosition(len(lines), len(lines[-1]) + 1, text_hash)
 
 
 def clause_of(text: str) -> str:

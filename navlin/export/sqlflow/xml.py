@@ -9,14 +9,14 @@ from typing import Final
 from xml.sax.saxutils import quoteattr
 
 from navlin.export.sqlflow.model import (
-    Column,
+    ColumnRelation,
     Coordinate,
     DbObject,
     Element,
-    End,
-    Kind,
+    ObjectColumn,
+    ObjectKind,
     Process,
-    Relation,
+    RelationEnd,
     TableEnd,
     TableRelation,
 )
@@ -46,7 +46,7 @@ def xml_element(element: Element) -> str:
             return _element(
                 element.kind, _object_attributes(element), [_column(each) for each in element.columns]
             )
-        case Relation():
+        case ColumnRelation():
             attributes = {"id": element.id, "type": element.type, "effectType": element.effect}
             ends = [_end("target", element.target), *(_end("source", each) for each in element.sources)]
             return _element("relation", attributes, ends)
@@ -70,18 +70,18 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
         "processIds": " ".join(map(str, element.processes)),
         "coordinate": _at(element.coordinate),
     }
-    if element.kind is Kind.RESULTSET:
+    if element.kind is ObjectKind.RESULTSET:
         del attributes["processIds"]
     return attributes
 
 
-def _column(column: Column) -> str:
+def _column(column: ObjectColumn) -> str:
     return _line(
         "column", id=column.id, name=column.name, coordinate=_at(column.coordinate), source=column.source
     )
 
 
-def _end(tag: str, end: End) -> str:
+def _end(tag: str, end: RelationEnd) -> str:
     return _line(
         tag,
         id=end.id,

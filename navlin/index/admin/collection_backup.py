@@ -34,10 +34,10 @@ def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, i
     """Write ``NAME.COLLECTION`` below the location for each collection, and return core → document count. Raises
     `NotBackedUp`, or `Leased` if another process is making a backup."""
     documents = {}
-    with lease(solr, "backup") as held:
+    with lease(solr, "backup") as own_lease:
         for number, core in enumerate(ORDER):
             report(number, len(ORDER))
-            held.check()
+            own_lease.check()
             solr.commit(core, soft=False)
             documents[core] = solr.count(core)
             _do(solr, "BACKUP", location, f"{name}.{core}", collection_of(solr, core))

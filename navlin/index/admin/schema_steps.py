@@ -19,7 +19,7 @@ document."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SchemaStep:
     """Conversion from version ``since`` to the next one."""
 
     since: int
@@ -27,7 +27,7 @@ class Step:
 
 
 def _to_2(core: str, document: Document) -> Document | None:
-    """Remove derived fields, and make the digest a number; granted documents have none. Rename the counts of runs to
+    """Remove derived fields, and make the digest a number; placeholders have none. Rename the counts of runs to
     single words."""
     if core == RUNS and document["kind"] == "run":
         body = orjson.loads(document["body"])
@@ -63,7 +63,7 @@ def _to_3(_core: str, document: Document) -> Document | None:
     return document
 
 
-UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2), Step(2, _to_3))
+UPGRADES: Final[tuple[SchemaStep, ...]] = (SchemaStep(1, _to_2), SchemaStep(2, _to_3))
 """All conversions in order, without gaps, beginning with version 1."""
 
 

@@ -38,7 +38,7 @@ Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CopyProgress:
     """Progress of copying a range of a core: every document up to ``last`` was read, and its result is durable."""
 
     last: str = ""
@@ -70,7 +70,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
     total = sum(solr.count(core) for core in cores)
     copied: dict[_Range, int] = {}
 
-    def report_range(copied_range: _Range, progress: Progress) -> None:
+    def report_range(copied_range: _Range, progress: CopyProgress) -> None:
         copied[copied_range] = progress.read
         report(min(sum(copied.values()), total), total)
 
@@ -79,7 +79,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
         if sum(progress.written for progress in notes.values()) > _committed(solr, beside(core)):
             # The copy was emptied after this progress was recorded, so begin again.
             solr.delete_ids(RUNS, [each.note for each in notes])
-            notes = dict.fromkeys(notes, Progress())
+            notes = dict.fromkeys(notes, CopyProgress())
         with ThreadPoolExecutor(THREADS) as threads:
             copies = [threads.submit(_copy, solr, each, notes[each], since, report_range) for each in notes]
             expected = sum(copy.result().written for copy in copies)
@@ -102,21 +102,21 @@ def _ranges(core: str, documents: int) -> list[_Range]:
     return [_Range(core, first, before) for first, before in pairwise(bounds)]
 
 
-def _notes(solr: Solr, ranges: Sequence[_Range]) -> dict[_Range, Progress]:
+def _notes(solr: Solr, ranges: Sequence[_Range]) -> dict[_Range, CopyProgress]:
     bodies = {
         document["identity"]: orjson.loads(document["body"])
         for document in solr.get(RUNS, [each.note for each in ranges])
     }
-    return {each: Progress(**bodies.get(each.note, {})) for each in ranges}
+    return {each: CopyProgress(**bodies.get(each.note, {})) for each in ranges}
 
 
 def _copy(
     solr: Solr,
     copied: _Range,
-    progress: Progress,
+    progress: CopyProgress,
     since: int,
-    report_range: Callable[[_Range, Progress], None],
-) -> Progress:
+    report_range: Callable[[_Range, CopyProgress], None],
+) -> CopyProgress:
     report_range(copied, progress)
     if progress.done:
         return progress
@@ -138,7 +138,9 @@ def _rest(solr: Solr, copied: _Range, last: str) -> Iterator[dict[str, Any]]:
     return solr.cursor(copied.core, "*:*", "*", filters=filters, rows=2 * BATCH)
 
 
-def _write(solr: Solr, core: str, batch: Sequence[Document], progress: Progress, since: int) -> Progress:
+def _write(
+    solr: Solr, core: str, batch: Sequence[Document], progress: CopyProgress, since: int
+) -> CopyProgress:
     documents = []
     for document in batch:
         changed = upgraded(
@@ -147,10 +149,10 @@ def _write(solr: Solr, core: str, batch: Sequence[Document], progress: Progress,
         if changed is not None:
             documents.append(changed)
     solr.add_all(beside(core), documents)
-    return Progress(batch[-1]["identity"], progress.read + len(batch), progress.written + len(documents))
+    return CopyProgress(batch[-1]["identity"], progress.read + len(batch), progress.written + len(documents))
 
 
-def _note(solr: Solr, copied: _Range, progress: Progress) -> Progress:
+def _note(solr: Solr, copied: _Range, progress: CopyProgress) -> CopyProgress:
     solr.commit(beside(copied.core), soft=False)
     body = orjson.dumps(asdict(progress)).decode()
     solr.add_all(RUNS, [{"identity": copied.note, "kind": "upgrade", "body": body}])

@@ -46,13 +46,13 @@ class TooBusy(Exception):
 def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
     """Take snapshots of the cores in `ORDER`, and remove them when the context ends. Raises `TooBusy`, or `Leased` if
     another process is making a backup."""
-    with lease(solr, "backup") as held, ExitStack() as stack:
+    with lease(solr, "backup") as own_lease, ExitStack() as stack:
         for core in ORDER:
             # Remove the snapshot of a killed process, because Solr would keep the files for ever.
             _delete(solr, core)
             stack.callback(_delete, solr, core)
         for _ in range(ATTEMPTS):
-            held.check()
+            own_lease.check()
             before = _finished_runs(solr)
             taken = tuple(_take(solr, core) for core in ORDER)
             if _finished_runs(solr) == before:

@@ -21,7 +21,7 @@ _FORMAT: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Annotations:
     """User metadata of an entity, from users or the entity's source. ``properties`` maps keys to values; a key with a
     namespace is ``namespace.key``. ``edited``: whether a user has edited the entity since the run from which changes
     are exported; a field that is empty now may then have been cleared."""
@@ -34,8 +34,8 @@ class Words:
     edited: bool = False
 
     @classmethod
-    def of(cls, entity: StoredEntity, *, edited: bool = False) -> Words:
-        written = entity.words
+    def of(cls, entity: StoredEntity, *, edited: bool = False) -> Annotations:
+        written = entity.annotations
         properties = {
             key.removeprefix(prefix): _texts(value)
             for key, value in sorted(written.items())

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from navlin.index.schema.fields import (
     ELEMENTS,
     INHERITED_TAG,
-    SOURCE_WORDS,
+    SOURCE_ANNOTATIONS,
     USER_FIELDS,
     USER_PREFIXES,
     date_ms,
@@ -58,7 +58,7 @@ STATEMENT: Final = (
 TABLE_AGE: Final = f"{_CORE},owner,created,firstSeen,recreated,tableType"
 FLOW_END: Final = f"{TABLE_AGE},tp_temporary"
 """The fields of a dataset that an export needs at the end of a flow."""
-WORDS: Final = f"{_CORE},firstSeen,{_USER}"
+ANNOTATED: Final = f"{_CORE},firstSeen,{_USER}"
 CHANGING: Final = f"{_CORE},operationType,outputs"
 LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
@@ -70,7 +70,7 @@ WHOLE: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class LastRun:
+class PurgedExecutions:
     """Summary that purge leaves on an operation: the number of executions removed, and the time (epoch ms, 0 for
     unknown) and user of the last one."""
 
@@ -108,7 +108,7 @@ class StoredEntity:
     source_type: str = ""
     source_id: str = ""
     deleted: bool = False
-    granted: bool = False
+    placeholder: bool = False
     parent_id: str = ""
     own_name: str = ""
     as_of_ms: int = 0
@@ -194,14 +194,14 @@ class StoredEntity:
         return self.parent_path.strip("/").partition("/")[0]
 
     @property
-    def words(self) -> Mapping[str, Any]:
+    def annotations(self) -> Mapping[str, Any]:
         """The user fields: name → value."""
         return {name: value for name, value in self.document.items() if is_user_field(name)}
 
     @property
     def of_source(self) -> frozenset[str]:
         """The names of the user fields whose values came from the entity's source."""
-        return frozenset(self.document.get(SOURCE_WORDS, ()))
+        return frozenset(self.document.get(SOURCE_ANNOTATIONS, ()))
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -298,14 +298,14 @@ class StoredEntity:
         return str(self.document.get("status", ""))
 
     @property
-    def last_run(self) -> LastRun:
+    def last_run(self) -> PurgedExecutions:
         """The summary that purge left on an operation."""
         get = self.document.get
-        return LastRun(
+        return PurgedExecutions(
             int(get("purgedExecutions", 0)), self.time_ms("lastExecuted"), str(get("lastPrincipal", ""))
         )
 
-    def with_last_run(self, last: LastRun, run_id: str) -> StoredEntity | None:
+    def with_last_run(self, last: PurgedExecutions, run_id: str) -> StoredEntity | None:
         """Return a copy with this last run, stamped by a run; None if nothing changes."""
         if last == self.last_run:
             return None
@@ -318,7 +318,7 @@ class StoredEntity:
             {**{name: value or None for name, value in left.items()}, "extractorRunId": run_id}
         )
 
-    def with_doubt(self, reason: str, run_id: str) -> StoredEntity | None:
+    def with_incomplete_reason(self, reason: str, run_id: str) -> StoredEntity | None:
         """Return a copy of the operation with one more reason for incompleteness; None if it has that reason already.
         The changed digest forces a write when the operation's record is read again, even if the record is unchanged."""
         reasons = self.document.get("incompleteReasons", [])

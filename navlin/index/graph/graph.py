@@ -149,7 +149,7 @@ class Graph:
             params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": OPERATIONS_OF_TEXT}
             found += map(StoredEntity.of, self._documents(ELEMENTS, params))
         same = [each for each in found if each.text.split() == text.split()]
-        return sorted(same, key=lambda each: (each.granted, sources.index(each.source_id), each.id))
+        return sorted(same, key=lambda each: (each.placeholder, sources.index(each.source_id), each.id))
 
     def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
         """Return the subset of ``names``, which are table names, that occur in the text of a matching operation."""

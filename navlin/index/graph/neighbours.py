@@ -55,7 +55,7 @@ class Neighbours:
 def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> list[Neighbours]:
     """Return the neighbours for each request. All are read together if they fit on a page. ``fields`` is `NAMED`,
     `WALKED`, `IDENTIFIED` or `FLOWING`."""
-    collected = [_Collected(each) for each in wanted]
+    collected = [_CollectedRelations(each) for each in wanted]
     if len(wanted) == 1 or not _read_together(solr, collected, fields):
         for each in collected:
             for batch in in_batches(dict.fromkeys(each.wanted.ids), IDS_A_BATCH):
@@ -64,7 +64,7 @@ def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> lis
 
 
 @dataclass(slots=True)
-class _Collected:
+class _CollectedRelations:
     wanted: Wanted
     found: dict[str, dict[tuple[str, str, str], StoredRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
@@ -88,7 +88,7 @@ class _Collected:
         return Neighbours(relations, frozenset(self.cut))
 
 
-def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> bool:
+def _read_together(solr: Solr, collected: Sequence[_CollectedRelations], fields: str) -> bool:
     """Read the relations of all requests together. Return False, and collect nothing, if there are too many."""
     total = sum(len(each.wanted.ids) for each in collected)
     if total > IDS_A_BATCH:
@@ -143,7 +143,7 @@ def _all_in_order(solr: Solr, searches: Sequence[dict[str, Any]]) -> list[dict[s
     return sorted(documents, key=_ends)
 
 
-def _clauses(collected: Sequence[_Collected], ids: Sequence[Sequence[str]]) -> dict[str, str]:
+def _clauses(collected: Sequence[_CollectedRelations], ids: Sequence[Sequence[str]]) -> dict[str, str]:
     params, clauses = {}, []
     for number, (each, of_each) in enumerate(zip(collected, ids, strict=True)):
         if of_each:
@@ -163,7 +163,9 @@ def _filters(types: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(RelationFilter(types, deleted=False).filters())
 
 
-def _page(solr: Solr, collected: _Collected, batch: Sequence[str], fields: str) -> Iterator[dict[str, Any]]:
+def _page(
+    solr: Solr, collected: _CollectedRelations, batch: Sequence[str], fields: str
+) -> Iterator[dict[str, Any]]:
     wanted, cut = collected.wanted, collected.cut
     filters = _filters(wanted.types)
     params = {"q": q.terms(wanted.field, batch), "fq": filters, "fl": fields}

@@ -1,4 +1,4 @@
-"""The SOURCE documents: the sources known to the index, configured or granted, and the authorities of each."""
+"""The SOURCE documents: the sources known to the index, configured or placeholders, and the authorities of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTem
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
-    """A source as recorded in the index. ``granted``: whether it was only claimed, never configured. ``metastore``:
+    """A source as recorded in the index. ``placeholder``: whether it was only claimed, never configured. ``metastore``:
     whether it is of type HIVE, with tables, and without records of executions other than renames."""
 
     id: str
@@ -20,7 +20,7 @@ class KnownSource:
     name: str
     cluster: str
     serves: tuple[str, ...]
-    granted: bool
+    placeholder: bool
     metastore: bool = False
 
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from navlin.index.graph.filters import NOT_OF_USERS
-from navlin.index.schema.envelope import GRANTED
+from navlin.index.schema.envelope import PLACEHOLDER
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.schema.stored_form import tree_path_of
 from navlin.index.solr import solr_query as q
@@ -33,7 +33,7 @@ _NOT_IMPLIED = "-implied:true"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredState:
     """The indexed state of one document."""
 
     identity: str
@@ -43,32 +43,32 @@ class Held:
     tree_path: str
 
     @property
-    def granted(self) -> bool:
+    def placeholder(self) -> bool:
         """Whether the document is a placeholder, written because a source claims the entity."""
-        return self.digest == GRANTED
+        return self.digest == PLACEHOLDER
 
 
-def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
+def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, StoredState]:
     """Return id → state of the document; absent ids are left out."""
-    found: dict[str, Held] = {}
+    found: dict[str, StoredState] = {}
     for batch in in_batches(ids, LOOKUP_IDS):
         for document in _select(solr, core, "{!terms f=identity}" + ",".join(batch), len(batch)):
-            held = _held(document)
-            found[held.identity] = held
+            stored = _stored_state(document)
+            found[stored.identity] = stored
     return found
 
 
-def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iterator[Held]:
+def stored_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iterator[StoredState]:
     """Yield the state of every document of ``writer`` at or below each path. Implied relations are left out, because
     their state is that of the child."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         if ROOT in batch:
-            yield from held_in_range(solr, core, writer)
+            yield from stored_in_range(solr, core, writer)
             return
         for document in solr.cursor(
             core, _below(core, batch), _STATE_FIELDS[core], filters=_of(core, writer)
         ):
-            yield _held(document)
+            yield _stored_state(document)
 
 
 def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -80,9 +80,9 @@ def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[t
             yield tree_path_of(document), document
 
 
-def held_in_range(
+def stored_in_range(
     solr: Solr, core: str, writer: str, low: str = "", high: str = "", *, below: Iterable[str] = (ROOT,)
-) -> Iterator[Held]:
+) -> Iterator[StoredState]:
     """Yield the state of every document of ``writer`` at or below these paths with ``low <= identity < high`` (""
     leaves that side open), sorted by identity."""
     paths = list(below)
@@ -104,10 +104,10 @@ def held_in_range(
     ]
     # A path of one batch may be below a path of another, so documents may repeat.
     for _, same in groupby(merge(*exports, key=itemgetter("identity")), key=itemgetter("identity")):
-        yield _held(next(same))
+        yield _stored_state(next(same))
 
 
-def count_held(
+def count_stored(
     solr: Solr, core: str, writer: str, *, live: bool = False, below: Iterable[str] = (ROOT,)
 ) -> int:
     """Count the documents of a writer at or below these paths. With many paths, documents below two of them may be
@@ -153,10 +153,10 @@ def _select(solr: Solr, core: str, query: str, rows: int) -> list[dict[str, Any]
     return documents
 
 
-def _held(document: dict[str, Any]) -> Held:
-    return Held(
+def _stored_state(document: dict[str, Any]) -> StoredState:
+    return StoredState(
         document["identity"],
-        int(document.get("digest", GRANTED)),
+        int(document.get("digest", PLACEHOLDER)),
         document.get("deleted", False),
         int(document.get("asOf", 0)),
         tree_path_of(document),

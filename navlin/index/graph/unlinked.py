@@ -19,7 +19,7 @@ UNKNOWN_REASON: Final = "not looked for yet"
 
 
 @dataclass(frozen=True, slots=True)
-class Unlinked:
+class UnlinkedCount:
     """Number of relations that wait for an end, for one reason and one age."""
 
     reason: str
@@ -27,7 +27,7 @@ class Unlinked:
     relations: int
 
 
-def unlinked_counts(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
+def unlinked_counts(solr: Solr, now_ms: int) -> tuple[UnlinkedCount, ...]:
     """Count the relations that wait for an end, by reason and by age, youngest first within a reason."""
     since = 0
     buckets: dict[str, str] = {}
@@ -63,7 +63,7 @@ def unlinked_counts(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
     reasons = [(bucket["val"], bucket) for bucket in found.get("buckets", [])]
     reasons.append((UNKNOWN_REASON, found.get("missing", {})))
     return tuple(
-        Unlinked(reason, age, bucket[age]["count"])
+        UnlinkedCount(reason, age, bucket[age]["count"])
         for reason, bucket in reasons
         for age in buckets
         if bucket.get(age, {}).get("count")
@@ -74,7 +74,7 @@ def unlinked_relations(
     solr: Solr, writers: Collection[str], reason: str, limit: int, offset: int
 ) -> tuple[tuple[StoredRelation, ...], int]:
     """Return live relations that wait for an end, youngest first, and their total number. ``writers`` are ids of the
-    sources that state the relations, ``reason`` is that of an `Unlinked`; if empty, all sources or reasons count."""
+    sources that state the relations, ``reason`` is that of an `UnlinkedCount`; if empty, all sources or reasons count."""
     filters = ["deleted:false", *([q.terms("writer", writers)] if writers else [])]
     if reason:
         filters.append(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import orjson
 
 from navlin.index.graph.entity import CORE, StoredEntity
-from navlin.index.graph.state import count_held
+from navlin.index.graph.state import count_stored
 from navlin.index.journal.runs import MISSING, position_id
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.schema.stored_form import tree_path_of
@@ -15,7 +15,7 @@ from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
 
 
-def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
+def blocked_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
     """Return the topmost tree paths whose deletion by this run awaits review, sorted. Accepting the deletion flags
     everything at and below these paths deleted."""
     for document in solr.get(RUNS, [position_id(source_id, MISSING)]):
@@ -40,4 +40,4 @@ def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, 
 
 def count_below(solr: Solr, source_id: str, place: str) -> int:
     """Count a source's live entities at and below a tree path."""
-    return count_held(solr, ELEMENTS, source_id, live=True, below=[place])
+    return count_stored(solr, ELEMENTS, source_id, live=True, below=[place])

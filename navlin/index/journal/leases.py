@@ -133,16 +133,16 @@ class Lease:
         solr: Solr,
         name: str,
         holder: Holder,
-        held: HeldLease,
+        taken: HeldLease,
         *,
         length_s: float,
         renewals: int,
         asked_s: float,
     ) -> None:
-        self.name, self.epoch = name, held.epoch
+        self.name, self.epoch = name, taken.epoch
         self.lost = ""
         """Reason for the loss of the lease; "" while it is held."""
-        self._solr, self._holder, self._version = solr, holder, held.version
+        self._solr, self._holder, self._version = solr, holder, taken.version
         self._length_s, self._renewals, self._renewed_s = length_s, renewals, asked_s
         self._lock = threading.Lock()
 
@@ -244,19 +244,19 @@ def lease(
     me = holder or this_process()
     asked_s, taken = _take(solr, name, me, lives, length_s)
     with Solr(replace(solr.address, timeout_s=timeout_s, connect_timeout_s=timeout_s)) as own:
-        held = Lease(own, name, me, taken, length_s=length_s, renewals=renewals, asked_s=asked_s)
+        own_lease = Lease(own, name, me, taken, length_s=length_s, renewals=renewals, asked_s=asked_s)
         over = threading.Event()
         keeping = threading.Thread(
-            target=held.keep, args=(over, on_lost), name=f"lease of {name}", daemon=True
+            target=own_lease.keep, args=(over, on_lost), name=f"lease of {name}", daemon=True
         )
         keeping.start()
         try:
-            yield held
+            yield own_lease
         finally:
             over.set()
             keeping.join()
             with suppress(SolrError):
-                held.free()
+                own_lease.free()
 
 
 def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) -> tuple[float, HeldLease]:

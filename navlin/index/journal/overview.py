@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.index.graph.state import count_held
+from navlin.index.graph.state import count_stored
 from navlin.index.journal.rejects import Rejected, reject_count, rejected
-from navlin.index.journal.runs import HELD_BACK, Status, last_run
+from navlin.index.journal.runs import BACKING_OFF, Status, last_run
 from navlin.index.journal.saved_values import loads
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import solr_query as q
@@ -39,17 +39,17 @@ class SourceOverview:
 
 
 def source_overview(solr: Solr, source_id: str) -> SourceOverview:
-    failed = q.starting("key", HELD_BACK)
+    failed = q.starting("key", BACKING_OFF)
     position_count, positions = _positions(solr, source_id, f"*:* AND NOT {failed}")
     held_back_count, held_back = _positions(solr, source_id, failed)
     return SourceOverview(
-        count_held(solr, ELEMENTS, source_id, live=True),
+        count_stored(solr, ELEMENTS, source_id, live=True),
         solr.count(RELATIONS, "*:*", "deleted:false", q.term("writer", source_id)),
         solr.count(RELATIONS, "unlinked:true", "deleted:false", q.term("writer", source_id)),
         position_count,
         positions,
         held_back_count,
-        {key.removeprefix(HELD_BACK): value for key, value in held_back.items()},
+        {key.removeprefix(BACKING_OFF): value for key, value in held_back.items()},
         reject_count(solr, source_id),
         rejected(solr, SHOWN_REJECTS, source_id=source_id)[0],
     )
@@ -65,16 +65,16 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
     return found["numFound"], first
 
 
-def held_run(solr: Solr, source_id: str) -> str:
+def blocked_run(solr: Solr, source_id: str) -> str:
     """Return the id of the run whose deletions await review; "" if there is none.
 
     Incremental runs continue meanwhile. Only a later finished run with a complete listing ends this state.
     """
-    held = last_run(solr, source_id, Status.HELD)
-    if held is None:
+    blocked = last_run(solr, source_id, Status.HELD)
+    if blocked is None:
         return ""
     since = {
-        "q": f"iteration:{{{held.iteration} TO *]",
+        "q": f"iteration:{{{blocked.iteration} TO *]",
         "fq": ["kind:run", q.term("sourceId", source_id), f"status:{Status.FINISHED}"],
         "sort": "iteration desc",
         "rows": 1_000,
@@ -82,4 +82,4 @@ def held_run(solr: Solr, source_id: str) -> str:
     }
     later = solr.select(RUNS, since)["response"]["docs"]
     believed = any(orjson.loads(run["body"])["counts"].get("complete_listings") for run in later)
-    return "" if believed else held.run_id
+    return "" if believed else blocked.run_id

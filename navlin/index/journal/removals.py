@@ -47,7 +47,7 @@ class UnknownRun(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class Removal:
     """An entity or relation (``kind``) that a run removed; only its id is known."""
 
     kind: str
@@ -61,7 +61,7 @@ class Changes:
 
     entities: Iterator[StoredEntity]
     relations: Iterator[StoredRelation]
-    removed: Iterator[Removed]
+    removed: Iterator[Removal]
     edited: Iterator[str]
 
 
@@ -185,10 +185,10 @@ def _stamped(solr: Solr, core: str, runs: Sequence[str]) -> Iterator[dict[str, A
         yield from solr.cursor(core, q.terms("extractorRunId", batch), WHOLE)
 
 
-def _removed_by(solr: Solr, runs: Sequence[str]) -> Iterator[Removed]:
+def _removed_by(solr: Solr, runs: Sequence[str]) -> Iterator[Removal]:
     for batch in in_batches(runs, IDS_A_QUERY):
         records = solr.cursor(RUNS, q.terms("runId", batch), "identity,body", filters=["kind:removal"])
         for record in records:
             body = orjson.loads(record["body"])
             there = {each["identity"] for each in solr.get(_CORES[body["of"]], body["ids"], "identity")}
-            yield from (Removed(body["of"], each) for each in body["ids"] if each not in there)
+            yield from (Removal(body["of"], each) for each in body["ids"] if each not in there)

@@ -29,7 +29,7 @@ class Job(StrEnum):
     PURGE = "purge"
 
 
-class State(StrEnum):
+class RequestState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -47,7 +47,7 @@ class Request:
     arguments: Mapping[str, Any]
     asked_by: str
     asked_ms: int
-    state: State = State.WAITING
+    state: RequestState = RequestState.WAITING
     holder: Holder | None = None
     """The daemon that took on the request."""
     step: str = ""
@@ -60,7 +60,7 @@ class Request:
     @property
     def open(self) -> bool:
         """Whether there is neither an answer nor an error yet."""
-        return self.state in (State.WAITING, State.RUNNING)
+        return self.state in (RequestState.WAITING, RequestState.RUNNING)
 
 
 class TakenMeanwhile(Exception):
@@ -83,7 +83,7 @@ def read_request(solr: Solr, request_id: str) -> Request | None:
 
 def open_requests(solr: Solr) -> list[Request]:
     """Return the requests without an answer, oldest first. Those being written at this moment may be missing."""
-    filters = [q.term("kind", "request"), q.one_of("status", [State.WAITING, State.RUNNING])]
+    filters = [q.term("kind", "request"), q.one_of("status", [RequestState.WAITING, RequestState.RUNNING])]
     found = solr.select(
         RUNS, {"q": q.EVERYTHING, "fq": filters, "rows": 1_000, "fl": "identity", "sort": "started asc"}
     )
@@ -156,7 +156,7 @@ def _request(document: Mapping[str, Any]) -> Request:
         document["identity"].removeprefix("request:"),
         Job(document["key"]),
         asked_ms=date_ms(document["started"]),
-        state=State(document["status"]),
+        state=RequestState(document["status"]),
         holder=Holder(**holder) if holder else None,
         ended_ms=date_ms(document["ended"]) if "ended" in document else 0,
         version=document["_version_"],

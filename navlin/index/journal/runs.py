@@ -30,7 +30,7 @@ from navlin.model.redaction import redact
 RUNS_KEPT = 20_000
 """Number of run records kept per source. With a run every five seconds, they cover a day, so that an export can
 continue after its target was down for a day."""
-HELD_BACK: Final = "held back: "
+BACKING_OFF: Final = "held back: "
 """Key prefix of positions that record a failed split."""
 MISSING: Final = "missing"
 """Key of the position that records paths missed by full listings (`navlin.pipeline.missing.Remembered`)."""

@@ -15,8 +15,8 @@ from typing import Any, Final
 from navlin.index.graph.entity import StoredEntity, changed
 from navlin.index.journal.edits import Edit, FieldChange, note_edits, withdraw_edits
 from navlin.index.journal.inheritance_due import note_due
-from navlin.index.schema.fields import EDITS, ELEMENTS, NOT_INHERITED, RELATIONS, RUNS, SOURCE_WORDS
-from navlin.index.solr.solr import Refused, Solr
+from navlin.index.schema.fields import EDITS, ELEMENTS, NOT_INHERITED, RELATIONS, RUNS, SOURCE_ANNOTATIONS
+from navlin.index.solr.solr import RefusedDocument, Solr
 from navlin.index.write.rewriting import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
 from navlin.model.batches import in_batches
 from navlin.model.identity import SEPARATOR, run_id
@@ -44,7 +44,7 @@ class Edited:
 
     edits: tuple[Edit, ...] = ()
     unknown: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedDocument, ...] = ()
 
 
 NOTHING_NEW: Final[Mapping[str, Document]] = {}
@@ -91,7 +91,7 @@ def _edit_batch(
     """Edit a batch. Return the result, and source id → stamped iteration."""
     made: dict[str, Edit] = {}
     unknown: list[str] = []
-    refused: list[Refused] = []
+    refused: list[RefusedDocument] = []
     stamped: dict[str, int] = {}
     todo = list(batch)
     for _ in range(ATTEMPTS):
@@ -142,7 +142,7 @@ def _decided(before: Document, decide: Decide, author: Author) -> tuple[Edit, Do
         if value != before.get(name) or name in entity.of_source
     )
     edit = Edit(entity.id, entity.name, author.name, author.now_ms, changes)
-    fields[SOURCE_WORDS] = sorted(entity.of_source - fields.keys()) or None
+    fields[SOURCE_ANNOTATIONS] = sorted(entity.of_source - fields.keys()) or None
     return edit, {"_version_": -1, **changed(before, fields)}
 
 

@@ -16,13 +16,13 @@ from navlin.index.schema.fields import EDITS, ELEMENTS, MANAGED, MANAGED_PREFIXE
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
 
-Registered = Mapping["Kind", Mapping[str, Mapping[str, Any]]]
+Registered = Mapping["ModelKind", Mapping[str, Mapping[str, Any]]]
 """kind → name → JSON"""
 Versions = Mapping[str, int]
 """Identity of a model's document → ``_version_`` as read."""
 
 
-class Kind(StrEnum):
+class ModelKind(StrEnum):
     """The kind of a model. A class is named ``package.class``, a property ``namespace.name``, and a mapping like its
     class."""
 
@@ -55,7 +55,12 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
 def managed_field(solr: Solr, name: str) -> str:
     """Return the field with the values of the managed property ``namespace.name``. It follows from the registered type;
     without a registered type, it is the field that most entities have."""
-    where = {"q": q.term("kind", Kind.PROPERTY), "fq": [q.term("entity_s", name)], "fl": "body", "rows": 1}
+    where = {
+        "q": q.term("kind", ModelKind.PROPERTY),
+        "fq": [q.term("entity_s", name)],
+        "fl": "body",
+        "rows": 1,
+    }
     for document in solr.select(EDITS, where)["response"]["docs"]:
         return MANAGED.get(str(orjson.loads(document["body"]).get("type")), "cp_") + name
     fields = [prefix + name for prefix in MANAGED_PREFIXES]
@@ -64,12 +69,12 @@ def managed_field(solr: Solr, name: str) -> str:
 
 def registered(solr: Solr) -> tuple[Registered, Versions]:
     """Return all models, and their versions."""
-    found: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
+    found: dict[ModelKind, dict[str, Any]] = {kind: {} for kind in ModelKind}
     versions: dict[str, int] = {}
-    filters = [q.one_of("kind", list(Kind))]
+    filters = [q.one_of("kind", list(ModelKind))]
     for document in solr.cursor(
         EDITS, q.EVERYTHING, "identity,kind,entity_s,body,_version_", filters=filters
     ):
-        found[Kind(document["kind"])][document["entity_s"]] = orjson.loads(document["body"])
+        found[ModelKind(document["kind"])][document["entity_s"]] = orjson.loads(document["body"])
         versions[document["identity"]] = int(document["_version_"])
     return found, versions

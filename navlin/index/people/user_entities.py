@@ -1,8 +1,8 @@
 """Entities and relations written by users' programs. Programs define entities of their own (source type SDK), or
 describe entities that a source will report later.
 
-Both kinds have ``userEntity``, which protects them from deletion and purge. An entity of the second kind is granted, so
-that the extraction that finds the entity keeps its user metadata, and makes it an ordinary entity.
+Both kinds have ``userEntity``, which protects them from deletion and purge. An entity of the second kind is a
+placeholder, so that the extraction that finds the entity keeps its user metadata, and makes it an ordinary entity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from navlin.index.journal.inheritance_due import CARRYING, note_due
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, is_user_field, solr_date, to_fields
 from navlin.index.schema.stored_form import PACKAGE, Document
 from navlin.index.solr.solr import Solr
-from navlin.index.write.documents import granted_envelopes, source_envelope
+from navlin.index.write.documents import placeholder_envelopes, source_envelope
 from navlin.index.write.rewriting import rewrite
 from navlin.model.identity import identify, relation_id, run_id
 from navlin.model.keys import EntityType, Key
@@ -53,7 +53,7 @@ def require_sdk_source(solr: Solr, now_ms: int) -> None:
 def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
     """Create the SOURCE documents of unconfigured sources, as a claim on them would."""
     for source in sources:
-        envelope = source_envelope(source, now_ms, granted=True)
+        envelope = source_envelope(source, now_ms, placeholder=True)
         document = {**envelope.fields(), **_stamps(source.id, now_ms), "extractorRunId": run_id(source.id, 0)}
         solr.add_all(ELEMENTS, [{**document, "_version_": -1}])
 
@@ -82,7 +82,7 @@ def user_fields(attributes: Mapping[str, Any]) -> Document:
 
 def awaited_entity(key: Key, now_ms: int) -> Document:
     """Return the document of an entity that its source has not reported yet."""
-    envelope = next(granted_envelopes(key, now_ms))
+    envelope = next(placeholder_envelopes(key, now_ms))
     # The text allows clients to find an operation again, and allows the linker to find it once its source reports it
     # (`linker.adopt_operations`).
     text = to_fields({"queryText": key.name}) if key.type is EntityType.OPERATION else {}
@@ -90,14 +90,14 @@ def awaited_entity(key: Key, now_ms: int) -> Document:
     return {**envelope.fields(), **text, "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
 
 
-def adopt_words(solr: Solr, awaited: str, adopting: str) -> None:
+def adopt_annotations(solr: Solr, awaited: str, adopting: str) -> None:
     """Copy the user metadata of one entity to another. Existing values stay; tags are merged."""
     (given,) = solr.get(ELEMENTS, [awaited])
-    words = {name: value for name, value in given.items() if is_user_field(name)}
+    annotations = {name: value for name, value in given.items() if is_user_field(name)}
 
     def change(document: Document) -> Document | None:
-        tags = list(dict.fromkeys((*document.get("tags", ()), *words.get("tags", ()))))
-        new = {**words, **document, **({"tags": tags} if tags else {})}
+        tags = list(dict.fromkeys((*document.get("tags", ()), *annotations.get("tags", ()))))
+        new = {**annotations, **document, **({"tags": tags} if tags else {})}
         return None if new == document else new
 
     list(rewrite(solr, ELEMENTS, [adopting], change))

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-GRANTED: Final = 0
+PLACEHOLDER: Final = 0
 """Digest of a placeholder, which is written because another source claims the entity. A placeholder is used only if the
 entity has no other document."""
 
@@ -29,7 +29,7 @@ class Envelope(NamedTuple):
     tree_path: str = ""
     as_of: int = 0
     """Epoch ms."""
-    digest: int = GRANTED
+    digest: int = PLACEHOLDER
     document: bytes = b""
     volatile: bytes = b""
     type: str = ""
@@ -44,9 +44,9 @@ class Envelope(NamedTuple):
     user_fields: str = ""
 
     @property
-    def granted(self) -> bool:
+    def placeholder(self) -> bool:
         """Whether the document is a placeholder, written because a source claims the entity."""
-        return self.digest == GRANTED
+        return self.digest == PLACEHOLDER
 
     def fields(self) -> dict[str, Any]:
         """Return the document's fields, including the volatile ones."""

@@ -78,7 +78,7 @@ MANAGED: Final[Mapping[str, str]] = {
 MANAGED_PREFIXES: Final = tuple(dict.fromkeys(MANAGED.values()))
 USER_PREFIXES: Final = (USER_PROPERTY, *MANAGED_PREFIXES)
 """Field prefixes of user-defined properties and of managed properties, as in the schema."""
-SOURCE_WORDS: Final = "sourceWords"
+SOURCE_ANNOTATIONS: Final = "sourceWords"
 """The field with the names of the user fields whose values came from the source. Their values follow the source until a
 user edits them."""
 STAMPS: Final = frozenset(
@@ -260,7 +260,7 @@ KNOWN: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(BOOLEANS, bool),
 }
 """Attribute that an extractor may give → conversion of the attribute's value. ``name``, ``description``, ``tags`` and
-``up_…`` from an extractor are user metadata kept in the source (`SOURCE_WORDS`)."""
+``up_…`` from an extractor are user metadata kept in the source (`SOURCE_ANNOTATIONS`)."""
 
 
 def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.index.search.print_query import DATE_FIELDS, asked
+from navlin.index.search.print_query import DATE_FIELDS, to_solr
 from navlin.index.search.query_fields import ANY_TEXT
 from navlin.index.search.query_tree import Query
 from navlin.index.search.searching import MOST_S, in_time
@@ -65,7 +65,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountResult:
     """Total number of matches, and their counts by value. ``exact``: whether no value can be missing."""
 
     total: int
@@ -78,7 +78,7 @@ class TooManyRanges(ValueError):
 
 
 @dataclass(slots=True)
-class _Asked:
+class _RequestedLevel:
     """A level of the request. For ranges, ``start`` and ``end`` are the bounds. ``limit`` is the maximum number of
     values, or -1 for all. ``buckets`` is the number of buckets to expect."""
 
@@ -97,12 +97,12 @@ def count(
     levels: Sequence[Level],
     values: int,
     most_s: float = MOST_S,
-) -> Counted:
+) -> CountResult:
     """Count the matches; each level shows at most ``values`` values per value of the level above. Raises `SolrError`
     with status 400 for a field that cannot be counted, `TooManyRanges`, and `TookTooLong`."""
     params = {
-        "q": asked(query),
-        "fq": [asked(each) for each in filters],
+        "q": to_solr(query),
+        "fq": [to_solr(each) for each in filters],
         "df": ANY_TEXT,
         "rows": 0,
         "timeAllowed": round(most_s * 1000),
@@ -111,14 +111,14 @@ def count(
     first = in_time(solr.select(core, {**params, "json.facet": _json(_extent(levels))}))
     total = int(first["response"]["numFound"])
     if not total:
-        return Counted(0, Counts(()), exact=True)
+        return CountResult(0, Counts(()), exact=True)
     every = [_asked(number, level, first["facets"]) for number, level in enumerate(levels)]
     whole = _product(each.buckets for each in every) <= MOST_BUCKETS
     for each in every:
         each.limit = -1 if whole else values + 1
     answer = in_time(solr.select(core, {**params, "json.facet": _json(_facets(every))}))
     exact = whole or len(solr.shards(core)) == 1
-    return Counted(total, _counts(answer["facets"], every, values, whole=whole), exact)
+    return CountResult(total, _counts(answer["facets"], every, values, whole=whole), exact)
 
 
 def _json(facets: Mapping[str, Any]) -> str:
@@ -145,16 +145,16 @@ def _extent(levels: Sequence[Level]) -> dict[str, str]:
     return asked_for
 
 
-def _asked(number: int, level: Level, found: Mapping[str, Any]) -> _Asked:
+def _asked(number: int, level: Level, found: Mapping[str, Any]) -> _RequestedLevel:
     if not level.step:
-        return _Asked(level, buckets=int(found.get(f"unique{number}") or 0) + 1)
+        return _RequestedLevel(level, buckets=int(found.get(f"unique{number}") or 0) + 1)
     low, high = found.get(f"min{number}"), found.get(f"max{number}")
     if low is None or high is None:
-        return _Asked(level)
+        return _RequestedLevel(level)
     if not level.is_date:
         width = int(level.step)
         start, over = int(low // width) * width, (int(high // width) + 1) * width
-        return _few(_Asked(level, start, over, buckets=(over - start) // width))
+        return _few(_RequestedLevel(level, start, over, buckets=(over - start) // width))
     first, last = _begin(_date(low), level.step), _begin(_date(high), level.step)
     ranges = {
         "year": last.year - first.year,
@@ -162,10 +162,10 @@ def _asked(number: int, level: Level, found: Mapping[str, Any]) -> _Asked:
         "day": (last - first).days,
     }
     end = _after(last, level.step)
-    return _few(_Asked(level, _solr(first), _solr(end), buckets=ranges[level.step] + 1))
+    return _few(_RequestedLevel(level, _solr(first), _solr(end), buckets=ranges[level.step] + 1))
 
 
-def _few(level: _Asked) -> _Asked:
+def _few(level: _RequestedLevel) -> _RequestedLevel:
     if level.buckets > MOST_RANGES:
         raise TooManyRanges(
             f"{level.level.field} would have {level.buckets:,} ranges, and at most {MOST_RANGES:,} are"
@@ -204,7 +204,7 @@ def _solr(moment: datetime) -> str:
 # -- Request and response ----------------------------------------------------------------------------------------------
 
 
-def _facets(levels: Sequence[_Asked]) -> dict[str, Any]:
+def _facets(levels: Sequence[_RequestedLevel]) -> dict[str, Any]:
     if not levels:
         return {}
     here, below = levels[0], _facets(levels[1:])
@@ -222,7 +222,9 @@ def _facets(levels: Sequence[_Asked]) -> dict[str, Any]:
     return {"values": {**ranges, "mincount": 1, "facet": below}, "missing": missing}
 
 
-def _counts(answer: Mapping[str, Any], levels: Sequence[_Asked], values: int, *, whole: bool) -> Counts:
+def _counts(
+    answer: Mapping[str, Any], levels: Sequence[_RequestedLevel], values: int, *, whole: bool
+) -> Counts:
     here, below = levels[0], levels[1:]
     found = answer.get("values", {})
     counts = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-from navlin.index.search.query_tree import FieldValue, Phrase, Wild, Word
+from navlin.index.search.query_tree import FieldValue, Phrase, SearchTerm, Wild
 
 NAME_PIECES: Final = "namePieces"
 PIECE_CHARS: Final = 3
@@ -37,7 +37,7 @@ def part(name: str) -> FieldValue | None:
     if len(name) >= PIECE_CHARS:
         return FieldValue(NAME_PIECES, Phrase(name))
     if len(name) == PIECE_CHARS - 1 and not name.isascii():
-        return FieldValue(NAME_PIECES, Word((name, Wild.MANY)))
+        return FieldValue(NAME_PIECES, SearchTerm((name, Wild.MANY)))
     return None
 
 

@@ -1,7 +1,7 @@
 """Printing of queries for Solr. The text is navlin's own: user input appears in it only as an escaped word, in
 quotation marks, or as a decimal number.
 
-`printed` keeps the fields as given, and `navlin.query.syntax.parse` parses its result to the same tree; `asked` is the
+`printed` keeps the fields as given, and `navlin.query.syntax.parse` parses its result to the same tree; `to_solr` is the
 form for Solr, with the clauses for fields that are stored differently (`navlin.index.search.query_fields`).
 """
 
@@ -14,21 +14,21 @@ from typing import Final
 from navlin.index.schema.fields import DATES
 from navlin.index.search.query_fields import ANY_TEXT, CASELESS, clause, value_of
 from navlin.index.search.query_tree import (
+    CachedFilter,
     Clause,
+    ClauseGroup,
     Everything,
     ExactTerms,
     Facet,
     FieldValue,
     FunctionRange,
-    Group,
     Node,
     Phrase,
     Query,
     Range,
-    Remembered,
+    SearchTerm,
     Value,
     Wild,
-    Word,
 )
 from navlin.index.solr.solr_query import EVERYTHING, literal, phrase, quoted
 
@@ -50,13 +50,13 @@ def printed(query: Query) -> str:
     return _whole(query, _as_asked, "{}")
 
 
-def asked(query: Query) -> str:
+def to_solr(query: Query) -> str:
     """Print the query for Solr."""
     # Solr would take a parser's clause at the very beginning for the whole query.
     return _whole(query, _as_stored, "({})")
 
 
-def asked_facet(facet: Facet) -> str:
+def facet_to_solr(facet: Facet) -> str:
     """Print a facet's field for Solr."""
     local = _local(ex=",".join(facet.excluded), key=facet.key)
     return f"{{!{local}}}{facet.field}" if local else facet.field
@@ -91,9 +91,9 @@ def _node(node: Node, field_clause: FieldClause, parser_clause: str) -> str:
             return EVERYTHING
         case FieldValue():
             return field_clause(node.field, node.value)
-        case Group():
+        case ClauseGroup():
             return f"({_clauses(node.clauses, field_clause, parser_clause)})"
-        case Remembered():
+        case CachedFilter():
             return f"filter({_clauses(node.clauses, field_clause, parser_clause)})"
         case ExactTerms():
             values = ",".join(node.values)
@@ -125,7 +125,7 @@ def _terms_as_stored(field: str, values: str) -> str:
 
 def _value(value: Value) -> str:
     match value:
-        case Word():
+        case SearchTerm():
             word = "".join(part.value if isinstance(part, Wild) else literal(part) for part in value.parts)
             return word + _distance(value.distance)
         case Phrase():
@@ -157,7 +157,7 @@ def _as_stored(field: str, value: Value) -> str:
 def _in_whole_days(value: Value) -> Value:
     """Expand a date without a time to the whole day."""
     match value:
-        case Word() | Phrase():
+        case SearchTerm() | Phrase():
             day = value.text
             if day is not None and _DAY.fullmatch(day):
                 return Range(f"{day}T00:00:00Z", f"{day}T23:59:59.999Z")
@@ -186,11 +186,11 @@ def _property(name: str, value: Value) -> str:
 
 def _prefixes(value: Value) -> list[str]:
     match value:
-        case Range(low=None, high=None) | Word(parts=(Wild.MANY,)):
+        case Range(low=None, high=None) | SearchTerm(parts=(Wild.MANY,)):
             return ["cp_", "cpl_", "cpd_", "cpt_", "cpb_"]
         case Range():
             return _typed([each for each in (value.low, value.high) if each is not None]) or ["cp_"]
-        case Word() | Phrase():
+        case SearchTerm() | Phrase():
             text = value.text
             if text is None:
                 return ["cp_"]

@@ -19,7 +19,7 @@ class Wild(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class SearchTerm:
     """A word: alternating texts and wildcards. ``distance`` ("", "2", "0.5", or "~" for Solr's default) finds similar
     words."""
 
@@ -53,7 +53,7 @@ class Range:
     includes_high: bool = True
 
 
-Value = Word | Phrase | Range
+Value = SearchTerm | Phrase | Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +108,21 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ClauseGroup:
     """Clauses in parentheses."""
 
     clauses: tuple[Clause, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class CachedFilter:
     """``filter(…)``: clauses with a few fixed words, whose matches Solr caches until the index changes. The cost per
     document is then negligible, while a plain clause would be evaluated for all matches."""
 
     clauses: tuple[Clause, ...]
 
 
-Node = Everything | FieldValue | ExactTerms | FunctionRange | Group | Remembered
+Node = Everything | FieldValue | ExactTerms | FunctionRange | ClauseGroup | CachedFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from navlin.index.graph import entity as entity_fields
 from navlin.index.graph.presentation import presented
-from navlin.index.search.print_query import asked, asked_facet
+from navlin.index.search.print_query import facet_to_solr, to_solr
 from navlin.index.search.query_fields import ANY_TEXT, CASELESS, value_of
-from navlin.index.search.query_tree import Clause, Facet, Group, Query
+from navlin.index.search.query_tree import Clause, ClauseGroup, Facet, Query
 from navlin.index.solr.solr import Solr
 
 PAGE_ROWS: Final = 10_000
@@ -48,11 +48,13 @@ class SolrQuery:
         """The query with the preferred clauses."""
         if not self.preferred:
             return self.query
-        return replace(self.query, clauses=(Clause(Group(self.query.clauses), sign="+"), *self.preferred))
+        return replace(
+            self.query, clauses=(Clause(ClauseGroup(self.query.clauses), sign="+"), *self.preferred)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Documents, the total number of matches, and for each facet the counts of its values over all matches."""
 
     documents: tuple[Mapping[str, Any], ...]
@@ -68,7 +70,9 @@ class TookTooLong(Exception):
     """Solr did not find all documents within the time limit."""
 
 
-def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_s: float = MOST_S) -> Found:
+def find(
+    solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_s: float = MOST_S
+) -> SearchResult:
     """Return at most ``limit`` documents from ``offset`` on. Raises `SolrError` with status 400 for an invalid query,
     and `TookTooLong`."""
     every = {**params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
@@ -100,7 +104,7 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     if query.beside is not None:
         counts_too = total <= MOST_COUNTED_BESIDE
         beside = _types_of(solr, core, query.beside, query.filters, most_s) if counts_too else None
-    return Found(tuple(documents), total, counted, highlights, beside)
+    return SearchResult(tuple(documents), total, counted, highlights, beside)
 
 
 def pages(
@@ -140,8 +144,8 @@ def params(query: SolrQuery) -> dict[str, Any]:
         # A total order, so that every document is on exactly one page.
         orders = [*(orders or [("score", "desc")]), ("identity", "asc")]
     return {
-        "q": asked(query.ranked),
-        "fq": [asked(each) for each in query.filters],
+        "q": to_solr(query.ranked),
+        "fq": [to_solr(each) for each in query.filters],
         "fl": query.fields,
         "df": ANY_TEXT,
         "sort": ",".join(f"{name} {direction}" for name, direction in orders),
@@ -153,7 +157,7 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
         return {}
     return {
         "facet": "true",
-        "facet.field": [asked_facet(each) for each in query.facets],
+        "facet.field": [facet_to_solr(each) for each in query.facets],
         "facet.mincount": 1,
         "facet.limit": FACET_VALUES,
         **{
@@ -175,7 +179,7 @@ def _highlight_params(query: SolrQuery) -> dict[str, Any]:
         return {}
     return {
         "hl": "true",
-        "hl.q": asked(query.query),
+        "hl.q": to_solr(query.query),
         "hl.method": "unified",
         "hl.fl": ",".join(query.highlighted),
         "hl.requireFieldMatch": "true",

@@ -17,7 +17,7 @@ import orjson
 from navlin.index.graph.presentation import presented
 from navlin.index.schema.fields import MANAGED_PREFIXES
 from navlin.index.schema.stored_form import DERIVED
-from navlin.index.search.print_query import asked, asked_facet
+from navlin.index.search.print_query import facet_to_solr, to_solr
 from navlin.index.search.query_fields import field_names
 from navlin.index.search.query_tree import Query
 from navlin.index.search.searching import MOST_S, STREAMED_ROWS, SolrQuery, in_time, params
@@ -33,7 +33,7 @@ Documents = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class LabelledCount:
     """A count to request, and the client's label for it."""
 
     label: str
@@ -51,7 +51,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownField:
     """A field to show as ``name``: the first of ``fields`` that a document has. With ``all_so``, ``fields`` are
     prefixes, and all fields with one of these prefixes are shown under their own names."""
 
@@ -72,12 +72,12 @@ class Select:
     start: int = 0
     rows: int = 10
     mark: str = ""
-    shown: Sequence[Shown] = ()
-    fields: Sequence[Named] = ()
-    queries: Sequence[Named] = ()
-    pivots: Sequence[Named] = ()
-    ranges: Sequence[Named] = ()
-    stats: Sequence[Named] = ()
+    shown: Sequence[ShownField] = ()
+    fields: Sequence[LabelledCount] = ()
+    queries: Sequence[LabelledCount] = ()
+    pivots: Sequence[LabelledCount] = ()
+    ranges: Sequence[LabelledCount] = ()
+    stats: Sequence[LabelledCount] = ()
     counts: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -165,11 +165,11 @@ def _counted(question: Select) -> dict[str, Any]:
         counted = {
             "facet": "true",
             "facet.field": [
-                asked_facet(replace(each.what, key=f"k{number}"))
+                facet_to_solr(replace(each.what, key=f"k{number}"))
                 for number, each in enumerate(question.fields)
             ],
             "facet.query": [
-                asked(replace(each.what, key=f"k{number}")) for number, each in enumerate(question.queries)
+                to_solr(replace(each.what, key=f"k{number}")) for number, each in enumerate(question.queries)
             ],
             "facet.pivot": _keyed([",".join(each.what) for each in question.pivots]),
             "facet.range": _keyed([each.what.field for each in question.ranges]),
@@ -220,7 +220,7 @@ def _tail(question: Select, answer: Mapping[str, Any]) -> dict[str, Any]:
     return tail
 
 
-def _labelled(named: Sequence[Named], found: Mapping[str, Any]) -> dict[str, Any]:
+def _labelled(named: Sequence[LabelledCount], found: Mapping[str, Any]) -> dict[str, Any]:
     return {each.label: found[f"k{number}"] for number, each in enumerate(named)}
 
 

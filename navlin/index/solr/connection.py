@@ -15,8 +15,8 @@ from requests.auth import HTTPBasicAuth
 from navlin.bounded_http import BoundedAdapter, bound
 from navlin.causes import innermost
 from navlin.kerberos.client import Login
+from navlin.kerberos.messages import KerberosFailed, in_words
 from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
-from navlin.kerberos.words import KerberosFailed, in_words
 from navlin.urls import server_url
 
 POOLED_CONNECTIONS = 16

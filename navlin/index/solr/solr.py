@@ -21,14 +21,14 @@ from navlin.index.solr.connection import (
 from navlin.index.solr.export_handler import documents_of_export
 from navlin.model.batches import in_batches
 
-__all__ = ["Added", "Refused", "Solr", "SolrAddress", "SolrError", "SolrUnavailable"]
+__all__ = ["AddOutcome", "RefusedDocument", "Solr", "SolrAddress", "SolrError", "SolrUnavailable"]
 
 IDS_A_REQUEST: Final = 1_000
 Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedDocument:
     """A document that Solr rejects whatever its version."""
 
     identity: str
@@ -36,7 +36,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddOutcome:
     """The outcome of one `Solr.add`. Each document is in exactly one of the three fields."""
 
     applied: Mapping[str, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Added:
     conflicts: tuple[str, ...] = ()
     """identities for which the index has another ``_version_`` than the requested one, or a document that had to be
     absent"""
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedDocument, ...] = ()
 
 
 class Solr:
@@ -175,7 +175,7 @@ class Solr:
 
     # -- Writing -----------------------------------------------------------------------------------------------------
 
-    def add(self, core: str, documents: Sequence[Document]) -> Added:
+    def add(self, core: str, documents: Sequence[Document]) -> AddOutcome:
         """Add documents (or atomic updates: fields of the form ``{"set": value}``), each independently of the others.
 
         A document with ``_version_`` is written only if the index has that version (-1: only if absent, 1: only if
@@ -183,32 +183,32 @@ class Solr:
         crash of Solr, or of one node of a SolrCloud, but are not yet visible.
         """
         sendable: list[tuple[str, bytes]] = []
-        refused: list[Refused] = []
+        refused: list[RefusedDocument] = []
         for document in documents:
             identity = document.get("identity")
             if not isinstance(identity, str) or not identity:
-                refused.append(Refused(str(identity), "has no identity"))
+                refused.append(RefusedDocument(str(identity), "has no identity"))
                 continue
             try:
                 sendable.append((identity, orjson.dumps(document)))
             except TypeError as error:
-                refused.append(Refused(identity, f"is not valid JSON: {error}"))
+                refused.append(RefusedDocument(identity, f"is not valid JSON: {error}"))
         outcome = self.add_json(core, sendable)
-        return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
+        return AddOutcome(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
-    def add_all(self, core: str, documents: Sequence[Document]) -> Added:
+    def add_all(self, core: str, documents: Sequence[Document]) -> AddOutcome:
         """Add documents as `add` does, but raise `SolrError` if any is refused. The other documents may have been
         written even then."""
         added = self.add(core, documents)
         self.raise_refused(core, added.refused)
         return added
 
-    def raise_refused(self, core: str, refused: Iterable[Refused]) -> None:
+    def raise_refused(self, core: str, refused: Iterable[RefusedDocument]) -> None:
         """Raise `SolrError` for the first refused document, if there is any."""
         for each in refused:
             raise SolrError(self.address.host, core, None, f"{each.identity} was refused: {each.reason}")
 
-    def add_json(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
+    def add_json(self, core: str, documents: Sequence[tuple[str, bytes]]) -> AddOutcome:
         """Add documents as `add` does, each given as its identity and its JSON."""
         if len(documents) < 2 or not any(_VERSION in text for _, text in documents):
             return self._add_strictly(core, documents)
@@ -231,17 +231,17 @@ class Solr:
             if identity not in failed
         }
         passed_on = {identity: texts[identity] for identity, version in applied.items() if version == 0}
-        outcome = _both(Added(applied), self._confirmed(core, passed_on))
+        outcome = _both(AddOutcome(applied), self._confirmed(core, passed_on))
         conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
         for identity in failed.keys() - set(conflicts):
             # The response has no status for each document. Sent alone, a document shows whether it or Solr is at fault.
             outcome = _both(outcome, self._add_strictly(core, [(identity, texts[identity])]))
-        return _both(outcome, Added(conflicts=tuple(conflicts)))
+        return _both(outcome, AddOutcome(conflicts=tuple(conflicts)))
 
-    def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
+    def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> AddOutcome:
         """Add documents with Solr's default chain, which reports that a document was lost, but not which one."""
         if not documents:
-            return Added()
+            return AddOutcome()
         try:
             answer = self._update(core, _listed(documents), _VERSIONS)
         except SolrError as error:
@@ -254,18 +254,18 @@ class Solr:
                 )
             ((identity, _),) = documents
             if error.status == 409:
-                return Added(conflicts=(identity,))
-            return Added(refused=(Refused(identity, _reason(error.message)),))
-        return Added(_pairs(answer["adds"]))
+                return AddOutcome(conflicts=(identity,))
+            return AddOutcome(refused=(RefusedDocument(identity, _reason(error.message)),))
+        return AddOutcome(_pairs(answer["adds"]))
 
-    def _confirmed(self, core: str, passed_on: Mapping[str, bytes]) -> Added:
+    def _confirmed(self, core: str, passed_on: Mapping[str, bytes]) -> AddOutcome:
         """Return the outcome of documents that a node of a SolrCloud accepted and forwarded to another.
 
         If the other node dies, Solr's tolerant chain does not report that (TolerantUpdateProcessor.finish keeps only
         errors that are SolrExceptions), and responds as if all were well. So the documents themselves are fetched.
         """
         if not passed_on:
-            return Added()
+            return AddOutcome()
         asked = {identity: orjson.loads(text).get("_version_", 0) for identity, text in passed_on.items()}
         # Presence proves nothing if any previous version was allowed; writing twice is harmless.
         again = [(identity, passed_on[identity]) for identity, version in asked.items() if version in (0, 1)]
@@ -280,7 +280,7 @@ class Solr:
                 None,
                 f"a node accepted {len(lost):,} documents that are missing: it died",
             )
-        return _both(Added(found), self._add_strictly(core, again))
+        return _both(AddOutcome(found), self._add_strictly(core, again))
 
     def _versions(self, core: str, ids: Sequence[str]) -> dict[str, int]:
         """Return id → current ``_version_``; -1 for an absent document."""
@@ -387,8 +387,8 @@ def _listed(documents: Sequence[tuple[str, bytes]]) -> bytes:
     return b"[" + b",".join(text for _, text in documents) + b"]"
 
 
-def _both(one: Added, other: Added) -> Added:
-    return Added(
+def _both(one: AddOutcome, other: AddOutcome) -> AddOutcome:
+    return AddOutcome(
         {**one.applied, **other.applied}, one.conflicts + other.conflicts, one.refused + other.refused
     )
 

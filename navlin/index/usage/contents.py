@@ -14,7 +14,7 @@ from navlin.index.graph.graph import IDS_A_QUERY, Graph
 from navlin.index.schema.fields import ELEMENTS, RUNS, date_ms, solr_date
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
-from navlin.index.usage.readers import Place
+from navlin.index.usage.readers import LocationPath
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.image_positions import ACCESSES, IMAGE
@@ -70,11 +70,11 @@ def accesses_of(solr: Solr, source_id: str) -> Accesses:
     return Accesses(accesses["as_of_ms"], frozenset(accesses["weeks"]))
 
 
-def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
+def contents_at(graph: Graph, places: Iterable[LocationPath]) -> dict[LocationPath, Content]:
     """Map each place to the totals of the files below it. Deleted directories, and places with unknown contents, are
     left out."""
     wanted = {identify(place.source_id, place.path): place for place in places}
-    found: dict[Place, Content] = {}
+    found: dict[LocationPath, Content] = {}
     for batch in in_batches(wanted, IDS_A_QUERY):
         asked = {
             "q": q.terms("identity", batch),

@@ -9,7 +9,7 @@ from navlin.index.graph.entity import CORE, LAST_READ, LastRead, StoredEntity
 from navlin.index.graph.graph import IDS_A_QUERY, Graph
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr import solr_query as q
-from navlin.index.usage.readers import Place, above, same_table
+from navlin.index.usage.readers import LocationPath, above, same_table
 from navlin.model.batches import in_batches
 from navlin.model.tree import upward
 
@@ -60,7 +60,9 @@ def _by_path(graph: Graph, paths: Sequence[str], kind: str) -> dict[str, list[St
 
 
 def last_reads(
-    graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]], metastores: Sequence[str]
+    graph: Graph,
+    read: Sequence[tuple[Sequence[StoredEntity], Sequence[LocationPath]]],
+    metastores: Sequence[str],
 ) -> list[LastRead]:
     """Return the last recorded read of each item. An item consists of entities (a table and its views) and places;
     reads of everything at, below or around a place count, in any file system. ``metastores`` are those returned by
@@ -85,7 +87,7 @@ def last_reads(
     return found
 
 
-def _at_places(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
+def _at_places(graph: Graph, of: Sequence[Sequence[LocationPath]]) -> list[LastRead]:
     """Return the last read at, below or around each group of places. If few entities there were read, one request finds
     all; otherwise each group is searched for."""
     every = [place for places in of for place in places]
@@ -106,7 +108,7 @@ def _at_places(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
     return _of_each(graph, of)
 
 
-def _of_each(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
+def _of_each(graph: Graph, of: Sequence[Sequence[LocationPath]]) -> list[LastRead]:
     searches: list[dict[str, Any]] = []
     for places in of:
         inside = " ".join(q.at_or_below("fileSystemPath", place.path) for place in places)
@@ -122,7 +124,7 @@ def _of_each(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
     ]
 
 
-def _latest_of(known: Iterable[tuple[str, LastRead]], places: Sequence[Place]) -> LastRead:
+def _latest_of(known: Iterable[tuple[str, LastRead]], places: Sequence[LocationPath]) -> LastRead:
     last = LastRead()
     for path, read in known:
         for place in places:
@@ -133,7 +135,7 @@ def _latest_of(known: Iterable[tuple[str, LastRead]], places: Sequence[Place]) -
     return last
 
 
-def _there(places: Sequence[Place]) -> str:
+def _there(places: Sequence[LocationPath]) -> str:
     """Return a query for everything at, below or around one of these places, in any file system."""
     inside = " ".join(q.at_or_below("fileSystemPath", place.path) for place in places)
     around = dict.fromkeys(up for place in places for up in above(place))

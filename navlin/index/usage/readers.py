@@ -47,7 +47,7 @@ _TABLES_LOCATED: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LocationPath:
     """A path on a file system: the location of a table or partition. ``since_ms`` is the time at which the location was
     first seen (epoch ms; 0: unknown, or the location of a partition)."""
 
@@ -79,7 +79,7 @@ def same_table(database: str, table: str, metastores: Iterable[str]) -> list[str
 
 def readers_of(
     graph: Graph,
-    read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]],
+    read: Sequence[tuple[Sequence[StoredEntity], Sequence[LocationPath]]],
     metastores: Sequence[str],
     *,
     enough_ms: int = NEVER_MS,
@@ -163,7 +163,7 @@ class _At:
         cls,
         entities: Iterable[StoredEntity],
         columns: Mapping[str, Sequence[StoredEntity]],
-        places: Iterable[Place],
+        places: Iterable[LocationPath],
         metastores: Sequence[str],
     ) -> _At:
         """Collect the ids and names of the entities and their columns, and of everything at, below or around the
@@ -206,7 +206,7 @@ def views_of(graph: Graph) -> dict[str, set[str]]:
 
 def places_of(
     graph: Graph, tables: Sequence[StoredEntity], limit: int
-) -> tuple[dict[str, list[Place]], set[str]]:
+) -> tuple[dict[str, list[LocationPath]], set[str]]:
     """Return table id → locations of the table and its partitions, without locations inside other locations. Also
     return the ids of tables whose partitions are in more than ``limit`` places."""
     ends: dict[str, list[End]] = defaultdict(list)
@@ -224,15 +224,15 @@ def places_of(
     return {table: _outermost(found, since_ms) for table, found in ends.items()}, scattered
 
 
-def _outermost(ends: Iterable[End], since_ms: Mapping[str, int]) -> list[Place]:
-    outermost: list[Place] = []
+def _outermost(ends: Iterable[End], since_ms: Mapping[str, int]) -> list[LocationPath]:
+    outermost: list[LocationPath] = []
     for end in sorted(ends, key=lambda each: len(each.name)):
         inside = any(
             each.source_id == end.source_id and f"{end.name}/".startswith(each.path.rstrip("/") + "/")
             for each in outermost
         )
         if not inside:
-            outermost.append(Place(end.source_id, end.name, since_ms.get(end.id, 0)))
+            outermost.append(LocationPath(end.source_id, end.name, since_ms.get(end.id, 0)))
     return outermost
 
 
@@ -242,7 +242,7 @@ def table_places(graph: Graph) -> set[tuple[str, str]]:
     return {(each.ep2.source_id, each.ep2.name) for each in graph.relations(located, fields=NAMED)}
 
 
-def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
+def tables_near(graph: Graph, places: Sequence[LocationPath]) -> list[list[str]]:
     """Return for each place the names of a few tables and partitions located at, below or around it."""
     of_tables = tuple(
         RelationFilter(
@@ -256,7 +256,7 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
     return list(map(_names, graph.solr.select_each(RELATIONS, searches)))
 
 
-def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
+def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[LocationPath]]]) -> list[list[str]]:
     """Return the names of some other tables located at, below or around the places of each table, which is given as
     (id, places)."""
     shared: list[list[str]] = [[] for _ in of]
@@ -298,16 +298,16 @@ def _names(answer: Mapping[str, Any]) -> list[str]:
     return sorted({str(each.get("endpoint1Name", each["endpoint1Ids"][0])) for each in documents})
 
 
-def above(place: Place) -> Iterator[str]:
+def above(place: LocationPath) -> Iterator[str]:
     """Yield the paths of the directories around a place, the root first."""
     names = place.path.rstrip("/").split("/")
     yield from ("/".join(names[:depth]) or "/" for depth in range(1, len(names)))
 
 
-def _around(places: Iterable[Place]) -> str:
+def _around(places: Iterable[LocationPath]) -> str:
     """Build a query for everything at, below or above these places. Each ancestor directory is listed only once;
     otherwise a thousand places would need more clauses than Solr accepts."""
-    of_sources: dict[str, list[Place]] = defaultdict(list)
+    of_sources: dict[str, list[LocationPath]] = defaultdict(list)
     for place in places:
         of_sources[place.source_id].append(place)
     clauses = []

@@ -11,7 +11,7 @@ import orjson
 from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import ELEMENTS, date_ms
 from navlin.index.solr import solr_query as q
-from navlin.index.usage.readers import Place
+from navlin.index.usage.readers import LocationPath
 from navlin.model.batches import in_batches
 
 GROUPS_A_QUERY: Final = 100
@@ -42,7 +42,7 @@ class Below:
     modified_ms: int = 0
 
 
-def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
+def sums_below(graph: Graph, of: Sequence[Sequence[LocationPath]]) -> list[Below]:
     """Return the totals of each group of places, which must not contain one another."""
     found = [Below() for _ in of]
     batches = list(in_batches(((at, places) for at, places in enumerate(of) if places), GROUPS_A_QUERY))
@@ -53,7 +53,7 @@ def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
     return found
 
 
-def _summing(groups: Sequence[tuple[int, Sequence[Place]]]) -> dict[str, Any]:
+def _summing(groups: Sequence[tuple[int, Sequence[LocationPath]]]) -> dict[str, Any]:
     # Do not cache these queries. They are sent only once, and would evict entries that are needed again.
     facets = {
         f"of{at}": {"type": "query", "q": "{!cache=false}" + " ".join(map(_at, places)), "facet": _SUMS}
@@ -63,7 +63,7 @@ def _summing(groups: Sequence[tuple[int, Sequence[Place]]]) -> dict[str, Any]:
     return {**asked, "json.facet": orjson.dumps(facets).decode()}
 
 
-def _at(place: Place) -> str:
+def _at(place: LocationPath) -> str:
     there = q.at_or_below("fileSystemPath", place.path)
     return f"(+sourceId:{q.phrase(place.source_id)} +({there}))"
 

@@ -12,7 +12,7 @@ import orjson
 
 from navlin.index.graph import entity as stored_entity
 from navlin.index.graph.relation import NO_TREE, End, relation_fields
-from navlin.index.schema.envelope import GRANTED, Envelope
+from navlin.index.schema.envelope import PLACEHOLDER, Envelope
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, is_user_field, name_fields, to_fields
 from navlin.index.schema.stored_form import PACKAGE, Document, class_of, stored
 from navlin.model.identity import relation_id
@@ -64,7 +64,7 @@ def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
     )
 
 
-def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
+def placeholder_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
     """Yield placeholder envelopes for a claimed entity whose authority no source serves. They describe the entity, its
     ancestors, and its source.
 
@@ -73,12 +73,12 @@ def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
     """
     key: Key | None = end
     while key is not None and key.source.configured is end.source.configured:
-        yield _of_entity(key, as_of_ms, GRANTED, {**_key_fields(key), "granted": True}, {})
+        yield _of_entity(key, as_of_ms, PLACEHOLDER, {**_key_fields(key), "granted": True}, {})
         key = key.parent
-    yield source_envelope(end.source, as_of_ms, granted=True)
+    yield source_envelope(end.source, as_of_ms, placeholder=True)
 
 
-def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> Envelope:
+def source_envelope(source: Source, as_of_ms: int, *, placeholder: bool = False) -> Envelope:
     fields: Document = {
         "type": EntityType.SOURCE.value,
         "sourceType": source.type,
@@ -93,9 +93,9 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
         # Lets Navigator's clients distinguish the metastore's source from the sources of queries, which have the same
         # type.
         fields["sourceTemplate"] = True
-    if granted:
+    if placeholder:
         fields["granted"] = True
-    digest = GRANTED if granted else digest_of(fields)
+    digest = PLACEHOLDER if placeholder else digest_of(fields)
     document = orjson.dumps(stored(ELEMENTS, {**fields, "treePath": NO_TREE}))
     return Envelope(ELEMENTS, source.id, source.id, NO_TREE, as_of_ms, digest, document)
 
@@ -129,7 +129,7 @@ def readable_name(key: Key) -> str:
 
 
 def digest_of(fields: Mapping[str, Any]) -> int:
-    """Return the digest of the extractor's fields of a document: a signed 64-bit number, never `GRANTED`."""
+    """Return the digest of the extractor's fields of a document: a signed 64-bit number, never `PLACEHOLDER`."""
     return digest_of_json(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
 
 

@@ -49,7 +49,7 @@ NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _ListedRows:
     """A few thousand rows of a listing, as Arrow arrays."""
 
     source: Source
@@ -71,7 +71,7 @@ def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
     nowhere: Any = pa.repeat(pa.scalar(value=False), len(paths))
     where_claimed = nowhere if listing.where_claimed is None else _array(listing.where_claimed)
     for start in range(0, len(paths), ROWS_AT_ONCE):
-        rows = _Rows(
+        rows = _ListedRows(
             listing.source,
             listing.as_of_ms,
             paths.slice(start, ROWS_AT_ONCE),
@@ -116,7 +116,7 @@ def _each_redacted(column: pa.Array) -> pa.Array:
     return pa.array([None if text is None else redact(text) for text in column.to_pylist()], column.type)
 
 
-def _by_column(rows: _Rows) -> pa.RecordBatch:
+def _by_column(rows: _ListedRows) -> pa.RecordBatch:
     source, paths = rows.source, rows.paths
     halves = pc.split_pattern(paths, "/", max_splits=1, reverse=True).flatten()
     above = halves.take(np.arange(0, len(halves), 2))
@@ -265,7 +265,7 @@ def _column(column: pa.Field, values: Any, count: int) -> pa.Array:
 # -- Unusual rows --------------------------------------------------------------------------------------------------------
 
 
-def _unusual(rows: _Rows) -> pa.Array:
+def _unusual(rows: _ListedRows) -> pa.Array:
     paths = rows.paths
     unusual = pc.or_(_hard(paths), pc.equal(paths, "/"))
     for column in (*rows.attributes.values(), *rows.volatile.values()):
@@ -288,7 +288,7 @@ def _hard(texts: pa.Array) -> pa.Array:
     )
 
 
-def _by_row(rows: _Rows, at: int) -> Envelope:
+def _by_row(rows: _ListedRows, at: int) -> Envelope:
     kind = EntityType.DIRECTORY if rows.directories[at].as_py() else EntityType.FILE
     envelope = entity_envelope(
         Entity(

@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
-from navlin.index.graph.state import Held
+from navlin.index.graph.state import StoredState
 from navlin.index.schema.envelope import Envelope
 from navlin.index.schema.fields import (
     CONTENT_FIELDS,
     ELEMENTS,
     RELATIONS,
-    SOURCE_WORDS,
+    SOURCE_ANNOTATIONS,
     date_ms,
     is_user_field,
     kept_on_rewrite,
@@ -23,7 +23,7 @@ from navlin.index.schema.fields import (
 from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import Document, implied_relation
-from navlin.index.write.renames import Moved
+from navlin.index.write.renames import RenamedValues
 from navlin.index.write.rewriting import ATTEMPTS, TooManyConflicts
 
 NO_MARKS: Mapping[str, Document] = {}
@@ -48,7 +48,7 @@ class Outcome(StrEnum):
 
 def outcome_of(
     envelope: Envelope,
-    held: Held | None,
+    stored: StoredState | None,
     *,
     covered_as_of_ms: int,
     follows_events: bool,
@@ -61,18 +61,18 @@ def outcome_of(
     the container that are older than that are obsolete. ``follows_events``: whether ``as_of`` is the time of an event,
     not the time at which navlin read the record.
     """
-    if envelope.granted:
-        return Outcome.NEW if held is None else Outcome.UNCHANGED
-    if held is None:
+    if envelope.placeholder:
+        return Outcome.NEW if stored is None else Outcome.UNCHANGED
+    if stored is None:
         if envelope.ages and envelope.as_of < purged_before_ms:
             return Outcome.PURGED
         return Outcome.WITHDRAWN if envelope.as_of < covered_as_of_ms else Outcome.NEW
-    held_as_of_ms = stamp.counted(held.as_of_ms)
-    if envelope.as_of < max(held_as_of_ms, covered_as_of_ms) and not held.granted:
+    stored_as_of_ms = stamp.counted(stored.as_of_ms)
+    if envelope.as_of < max(stored_as_of_ms, covered_as_of_ms) and not stored.placeholder:
         return Outcome.LATE
-    if held.deleted or held.digest != envelope.digest or held_as_of_ms != held.as_of_ms:
+    if stored.deleted or stored.digest != envelope.digest or stored_as_of_ms != stored.as_of_ms:
         return Outcome.CHANGED
-    return Outcome.SEEN if follows_events and envelope.as_of > held.as_of_ms else Outcome.UNCHANGED
+    return Outcome.SEEN if follows_events and envelope.as_of > stored.as_of_ms else Outcome.UNCHANGED
 
 
 def write(
@@ -80,11 +80,11 @@ def write(
     core: str,
     records: Sequence[tuple[Envelope, Outcome]],
     stamp: Stamp,
-    moved: Moved | None = None,
+    renamed: RenamedValues | None = None,
     marked: Mapping[str, Document] = NO_MARKS,
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
     """Write one batch of one core; yield (envelope, outcome, Solr's reason) for each record whose outcome requires a
-    write. The reason is "" unless Solr refused the record. ``moved`` has the values for entities that their source
+    write. The reason is "" unless Solr refused the record. ``renamed`` has the values for entities that their source
     renamed; ``marked`` maps ids of new relations to the documents that the linker made from these relations.
 
     Implied relations are written before their entities, so that after a crash in between the entity is still new, and
@@ -116,17 +116,17 @@ def write(
         for identity, (envelope, outcome) in list(todo.items()):
             before = existing.get(identity)
             if before is not None and _overtaken(envelope, before, stamp):
-                yield envelope, Outcome.UNCHANGED if envelope.granted else Outcome.LATE, ""
+                yield envelope, Outcome.UNCHANGED if envelope.placeholder else Outcome.LATE, ""
                 del todo[identity]
                 continue
             withdrawn = outcome is Outcome.WITHDRAWN
-            words = moved.at(envelope.tree_path, before) if moved is not None else None
+            renamed_values = renamed.at(envelope.tree_path, before) if renamed is not None else None
             if before is None and identity in marked:
                 text = orjson.dumps(
                     {**marked[identity], **_pipeline_fields(envelope, stamp, withdrawn=withdrawn)}
                 )
             else:
-                text = _to_write(solr, envelope, before, stamp, words, withdrawn=withdrawn)
+                text = _to_write(solr, envelope, before, stamp, renamed_values, withdrawn=withdrawn)
             documents.append((identity, text))
         answer = solr.add_json(core, documents)
         for refused in answer.refused:
@@ -145,7 +145,7 @@ _WRITTEN = (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)
 
 
 def _overtaken(envelope: Envelope, before: Document, stamp: Stamp) -> bool:
-    if envelope.granted:
+    if envelope.placeholder:
         return True
     return stamp.counted(int(before.get("asOf", 0))) > envelope.as_of and not before.get("granted")
 
@@ -155,16 +155,18 @@ def _to_write(
     envelope: Envelope,
     before: Document | None,
     stamp: Stamp,
-    words: Mapping[str, Any] | None,
+    renamed_values: Mapping[str, Any] | None,
     *,
     withdrawn: bool,
 ) -> bytes:
     """Serialise the document. A new document is assembled without parsing the envelope's JSON."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
-    if before is not None or envelope.renamed_from or words:
-        return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
+    if before is not None or envelope.renamed_from or renamed_values:
+        return orjson.dumps(
+            _merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, renamed_values)
+        )
     if envelope.user_fields:
-        added[SOURCE_WORDS] = envelope.user_fields.split(",")
+        added[SOURCE_ANNOTATIONS] = envelope.user_fields.split(",")
     volatile = envelope.volatile[1:-1] + b"," if envelope.volatile else b""
     return envelope.document[:-1] + b"," + volatile + orjson.dumps(added)[1:]
 
@@ -178,7 +180,7 @@ def _pipeline_fields(envelope: Envelope, stamp: Stamp, *, withdrawn: bool) -> di
         "firstSeen": solr_date(stamp.now_ms),
         "_version_": -1,
     }
-    if not envelope.granted:
+    if not envelope.placeholder:
         fields["digest"] = envelope.digest
     if withdrawn:
         fields["deleteTime"] = stamp.now_ms
@@ -191,18 +193,18 @@ def _merged(
     envelope: Envelope,
     before: Document | None,
     stamp: Stamp,
-    words: Mapping[str, Any] | None,
+    renamed_values: Mapping[str, Any] | None,
 ) -> Document:
     """Merge the extractor's document with the fields of other owners, from the indexed document and from the document
-    before a rename. ``words``, if given, are written instead of the fields of other owners."""
+    before a rename. ``renamed_values``, if given, are written instead of the fields of other owners."""
     of_source = set(filter(None, envelope.user_fields.split(",")))
-    if words is not None:
-        of_source -= words.keys()
-        document.update(words)
+    if renamed_values is not None:
+        of_source -= renamed_values.keys()
+        document.update(renamed_values)
         if before is not None:
             document["_version_"] = before["_version_"]
     elif before is not None:
-        kept = {name: value for name, value in _own_words(before).items() if kept_on_rewrite(name)}
+        kept = {name: value for name, value in _own_annotations(before).items() if kept_on_rewrite(name)}
         of_source -= kept.keys()
         document.update(kept)
         if "contentFiles" not in document and not before.get("deleted"):
@@ -213,20 +215,20 @@ def _merged(
         is_table = document["type"] in ("TABLE", "VIEW")
         if is_table and date_ms(before.get("created") or created) != date_ms(created):
             document["recreated"] = [*before.get("recreated", []), created]
-    if envelope.renamed_from and words is None:
+    if envelope.renamed_from and renamed_values is None:
         for old in solr.get(ELEMENTS, [envelope.renamed_from]):
-            own = _own_words(old).items()
+            own = _own_annotations(old).items()
             document.update(
                 {name: value for name, value in own if is_user_field(name) and name not in document}
             )
     if of_source:
-        document[SOURCE_WORDS] = sorted(of_source)
+        document[SOURCE_ANNOTATIONS] = sorted(of_source)
     return document
 
 
-def _own_words(document: Document) -> Mapping[str, Any]:
+def _own_annotations(document: Document) -> Mapping[str, Any]:
     """Return a document without the user fields that were filled by its source."""
-    of_source = document.get(SOURCE_WORDS, ())
+    of_source = document.get(SOURCE_ANNOTATIONS, ())
     return {name: value for name, value in document.items() if name not in of_source}
 
 

@@ -62,7 +62,7 @@ class _Tokens(NamedTuple):
     starts: list[int]
 
 
-class _Token(NamedTuple):
+class _TextToken(NamedTuple):
     kind: str
     text: str
     start: int
@@ -72,7 +72,7 @@ class _Token(NamedTuple):
         return self.text.lower() if self.kind == "word" else self.text if self.kind == "sign" else ""
 
 
-_NOTHING: Final = _Token("", "", 0)
+_NOTHING: Final = _TextToken("", "", 0)
 
 
 def without_compared(text: str) -> str:
@@ -139,12 +139,12 @@ class _Statement:
                     if (mask := _masked(literal.text)) is not None:
                         yield literal.start, literal.start + len(literal.text), mask
 
-    def _at(self, place: int) -> _Token:
+    def _at(self, place: int) -> _TextToken:
         if not 0 <= place < len(self._texts):
             return _NOTHING
-        return _Token(self._kinds[place], self._texts[place], self._starts[place])
+        return _TextToken(self._kinds[place], self._texts[place], self._starts[place])
 
-    def _compared(self, at: int, openings: list[int]) -> Iterator[_Token]:
+    def _compared(self, at: int, openings: list[int]) -> Iterator[_TextToken]:
         first = at
         for _ in range(_MOST_STEPS):
             if self._at(first - 1).text != "." or self._at(first - 2).kind not in ("word", "quoted"):
@@ -179,7 +179,7 @@ class _Statement:
                 break
         return first, last, brackets
 
-    def _left_of(self, start: int) -> Iterator[_Token]:
+    def _left_of(self, start: int) -> Iterator[_TextToken]:
         literal = start - 2
         if (self._at(start - 1).low, self._at(start - 2).low) == ("from", "distinct"):
             literal = start - 4 - (self._at(start - 3).low == "not")
@@ -192,7 +192,7 @@ class _Statement:
         if opened and self._at(literal).kind == "literal":
             yield self._at(literal)
 
-    def _right_of(self, at: int, *, alone: bool) -> Iterator[_Token]:
+    def _right_of(self, at: int, *, alone: bool) -> Iterator[_TextToken]:
         name, token = self._at(at - 1).low, self._at(at)
         if token.text in _COMPARES:
             # A plain ``name = f('…')`` may merely say where the secret is, so `assignments` decides.
@@ -225,7 +225,7 @@ class _Statement:
         ):
             yield from self._listed(at + 2)
 
-    def _value(self, at: int) -> Iterator[_Token]:
+    def _value(self, at: int) -> Iterator[_TextToken]:
         """Yield the literal at this place, even in brackets, in a function, or with a prefix (``N'…'``, ``binary
         '…'``)."""
         for _ in range(_MOST_STEPS):
@@ -240,7 +240,7 @@ class _Statement:
                 return
             at += 1
 
-    def _in_row(self, opened: int, at: int) -> Iterator[_Token]:
+    def _in_row(self, opened: int, at: int) -> Iterator[_TextToken]:
         """Yield the literals compared with the column at ``at`` of the row that opens at ``opened``, as in ``(name,
         password) = ('…', '…')`` and ``(name, password) in (('…', '…'))``."""
         if at - opened > _MOST_IN_CALL:
@@ -265,7 +265,7 @@ class _Statement:
                 elif self._texts[row] in (";", "select"):
                     return
 
-    def _element(self, at: int, place: int) -> Iterator[_Token]:
+    def _element(self, at: int, place: int) -> Iterator[_TextToken]:
         """Yield the literal that is the element number ``place`` of the row whose first element is at ``at``."""
         depth = 1
         for each in range(at, min(at + _MOST_IN_CALL, len(self._texts))):
@@ -278,13 +278,13 @@ class _Statement:
                 return
             place -= text == "," and depth == 1
 
-    def _second(self, at: int) -> Iterator[_Token]:
+    def _second(self, at: int) -> Iterator[_TextToken]:
         for place in range(at, at + _MOST_STEPS):
             if self._at(place).low == "and":
                 yield from self._value(place + 1)
                 return
 
-    def _listed(self, at: int) -> Iterator[_Token]:
+    def _listed(self, at: int) -> Iterator[_TextToken]:
         """Yield the literals up to the bracket that closes a list, within `_MOST_IN_LIST` tokens."""
         if at < self._listed_until:
             return  # a list within another that is masked as a whole
@@ -298,7 +298,7 @@ class _Statement:
                 yield self._at(place)
             self._listed_until = place
 
-    def _arguments(self, at: int) -> Iterator[_Token]:
+    def _arguments(self, at: int) -> Iterator[_TextToken]:
         """Yield the literals that are whole arguments after a column."""
         depth = 1
         for place in range(at + 1, min(at + _MOST_IN_CALL, len(self._texts))):
@@ -309,7 +309,7 @@ class _Statement:
             if self._kinds[place] == "literal" and self._texts[place - 1] == "," and depth == 1:
                 yield self._at(place)
 
-    def _cases(self, at: int) -> Iterator[_Token]:
+    def _cases(self, at: int) -> Iterator[_TextToken]:
         """Yield the literals after the WHENs of a CASE that names its column once."""
         depth = 1
         for place in range(at, min(at + _MOST_IN_CALL, len(self._texts))):

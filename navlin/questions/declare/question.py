@@ -20,11 +20,11 @@ JSON: Final = "application/json"
 CSV: Final = "text/csv; charset=utf-8"
 JSON_LINES: Final = "application/x-ndjson"
 HTML: Final = "text/html; charset=utf-8"
-Door = Literal["command", "http", "page"]
+Interface = Literal["command", "http", "page"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionRequest:
     """One request to answer a question. ``parameters`` is an instance of the question's dataclass; ``author`` has the
     user and the time.
 
@@ -98,11 +98,11 @@ class ListPage:
     title: str
     menu: str = ""
     path: str = ""
-    beside: Callable[[Asked], Mapping[str, Any]] = lambda asked: {}
+    beside: Callable[[QuestionRequest], Mapping[str, Any]] = lambda request: {}
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class QuestionGroup:
     """Several questions that share the first word of their commands, and a URL path."""
 
     summary: str
@@ -124,13 +124,13 @@ class Question:
     """Words of the command. The first word is also the URL path below the API's root."""
     summary: str
     parameters: type[Any]
-    ask: Callable[[Asked], Any]
+    ask: Callable[[QuestionRequest], Any]
     about: str
     """Text of ``--help``."""
     examples: tuple[str, ...]
     answers: str = ""
     view: str = ""
-    group: Group | None = None
+    group: QuestionGroup | None = None
     role: Role = Role.LINEAGE_VIEWER
     method: Literal["GET", "POST", "DELETE"] = "GET"
     walks: bool = False
@@ -143,7 +143,7 @@ class Question:
     """Whether the daemon runs the question as a job. If so, ``ask`` returns the arguments of the job."""
     page: ListPage | str | None = None
     """The question's own page, or the path of the page that shows the answer (`navlin.console`)."""
-    without: Mapping[Door, str] = field(default_factory=dict)
+    without: Mapping[Interface, str] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -164,15 +164,15 @@ class Question:
         return resolve_name(self.view) if self.view else None
 
 
-def asks(function: str) -> Callable[[Asked], Any]:
+def asks(function: str) -> Callable[[QuestionRequest], Any]:
     """Return an ``ask`` that calls ``module:function``, loaded on demand, with the Solr client, and the parameters as
     keyword arguments. A parameter ``entity`` is passed as the id of the entity that it names."""
 
-    def ask(asked: Asked) -> Any:
-        given = {each.name: getattr(asked.parameters, each.name) for each in fields(asked.parameters)}
+    def ask(request: QuestionRequest) -> Any:
+        given = {each.name: getattr(request.parameters, each.name) for each in fields(request.parameters)}
         if "entity" in given:
-            given["entity"] = asked.entity_id()
-        return resolve_name(function)(asked.solr, **given)
+            given["entity"] = request.entity_id()
+        return resolve_name(function)(request.solr, **given)
 
     return ask
 

@@ -26,7 +26,7 @@ from navlin.index.journal.requests import Job
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.solr.solr import Solr, SolrAddress, SolrError
 from navlin.model.plurals import counted
-from navlin.pipeline.clock_doubt import TOLERANCE_MS
+from navlin.pipeline.clock_suspicion import TOLERANCE_MS
 from navlin.pipeline.failing import in_words
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.wall_clock import WallClock
@@ -34,7 +34,7 @@ from navlin.pipeline.warming import warm_up
 from navlin.service import jobs
 from navlin.service.daemon.exporting import Exporting
 from navlin.service.daemon.notify import Systemd
-from navlin.service.daemon.requests import Refused, Requests, Step, Stopped
+from navlin.service.daemon.requests import RequestRefused, Requests, Step, Stopped
 from navlin.service.daemon.schedule import Schedule
 from navlin.service.daemon.solr_watch import SolrWatch
 from navlin.service.daemon.watching import Watching
@@ -202,7 +202,7 @@ class Daemon:
                 return False
             time.sleep(TICK_S)
             self._look_at_disk()
-        self._solr_watch.in_doubt = False
+        self._solr_watch.suspect = False
         return True
 
     def _look_at_disk(self) -> None:
@@ -212,7 +212,7 @@ class Daemon:
             log.error("disk space too low: sources paused", reason=str(now))
             return
         log.info("disk space recovered: sources resumed", free_bytes=now.free_bytes)
-        self._solr_watch.in_doubt = True
+        self._solr_watch.suspect = True
         self._wake_all()
 
     def _wake_all(self) -> None:
@@ -395,7 +395,7 @@ class Daemon:
             case Status.IDLE:
                 log.debug("run found nothing new", **about)
             case Status.FAILED:
-                self._solr_watch.in_doubt |= record.error.startswith("Solr at ")
+                self._solr_watch.suspect |= record.error.startswith("Solr at ")
                 log.error("run failed", error=record.error, failures=list(record.failures), **about)
             case Status.HELD:
                 log.warning("run held for review", reason=record.note, **about)
@@ -407,7 +407,7 @@ class Daemon:
 
     def _scheduled_purge(self) -> None:
         put_off = str(self._disk) if self._disk.short else ""
-        if self._jump_in_doubt_ms():
+        if self._suspect_jump_ms():
             put_off = (
                 "this machine's clock jumped; if it is right now, confirm that with `systemctl reload navlin`"
             )
@@ -419,7 +419,7 @@ class Daemon:
         name, dry_run = arguments["source"], arguments["dry_run"]
         loaded = self._sources.named(name)
         if loaded is None:
-            raise Refused(
+            raise RequestRefused(
                 f'the running navlin serve has no source "{name}": reload its configuration (SIGHUP)'
             )
 
@@ -452,7 +452,7 @@ class Daemon:
 
     def _require_space(self) -> None:
         if self._disk.short:
-            raise Refused(str(self._disk))
+            raise RequestRefused(str(self._disk))
 
     def _requested_link(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         self._require_space()
@@ -518,7 +518,7 @@ class Daemon:
             round(self._clock.at_s(self._started_steady_s) * 1000),
             self._schedule.due_s(),
             dict(self._last_runs),
-            clock_jump_ms=self._jump_in_doubt_ms(),
+            clock_jump_ms=self._suspect_jump_ms(),
         )
         try:
             save_heartbeat(self._configuration.navlin.state_directory, heartbeat)
@@ -536,6 +536,6 @@ class Daemon:
             return f"{words}, waiting: {self._disk}"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
 
-    def _jump_in_doubt_ms(self) -> int:
+    def _suspect_jump_ms(self) -> int:
         jump_ms = self._clock.jump_ms()
         return jump_ms if abs(jump_ms) > TOLERANCE_MS else 0

@@ -15,9 +15,9 @@ from typing import Final
 import structlog
 
 from navlin.export.answers import Unavailable
-from navlin.export.connection import AGAIN_AFTER_S, Connection, NotAllowed
+from navlin.export.connection import AGAIN_AFTER_S, NotAllowed, ServerConnection
 from navlin.export.following import follow
-from navlin.export.target import Refused
+from navlin.export.target import RefusedRecord
 from navlin.export.writing import Exported
 from navlin.index.journal.export_positions import load_export, note_failure
 from navlin.index.journal.leases import Leased, LeaseLost
@@ -152,7 +152,7 @@ class Exporting:
     def _follow(self, one: _One) -> Exported:
         refusals = 0
 
-        def refused(each: Refused) -> None:
+        def refused(each: RefusedRecord) -> None:
             nonlocal refusals
             refusals += 1
             if refusals <= REFUSALS_LOGGED:
@@ -166,7 +166,7 @@ class Exporting:
             if self._ending.wait(seconds):
                 raise _Stopped
 
-        connection = Connection(one.settings.address(), wait=wait, again_after_s=self._again_after_s)
+        connection = ServerConnection(one.settings.address(), wait=wait, again_after_s=self._again_after_s)
         with closing(connection), Solr(self._address) as solr:
             return follow(
                 solr,

@@ -14,7 +14,7 @@ from navlin.index.journal.holder import Holder, may_live
 from navlin.index.journal.requests import (
     Job,
     Request,
-    State,
+    RequestState,
     TakenMeanwhile,
     open_requests,
     remove_answered,
@@ -40,7 +40,7 @@ class Stopped(BaseException):
     it as an error."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request cannot be executed; the message gives the reason."""
 
 
@@ -60,7 +60,7 @@ class Requests:
         index does not respond, the next call tries again."""
         try:
             for request in open_requests(self._solr):
-                if request.state is State.RUNNING:
+                if request.state is RequestState.RUNNING:
                     if request.id not in self._running:
                         self._give_up(request)
                 elif len(self._running) < AT_ONCE:
@@ -73,7 +73,7 @@ class Requests:
 
     def _take_up(self, request: Request) -> None:
         try:
-            taken = save_request(self._solr, replace(request, state=State.RUNNING, holder=self._me))
+            taken = save_request(self._solr, replace(request, state=RequestState.RUNNING, holder=self._me))
         except TakenMeanwhile:
             return
         name = " ".join(filter(None, ("request", request.job, str(request.arguments.get("source", "")))))
@@ -114,13 +114,13 @@ class Requests:
                 "navlin serve was stopped before the job finished; what the job wrote stays, and the next"
                 " run continues from there"
             )
-            return replace(request, state=State.FAILED, error=error)
-        except Refused as refused:
-            return replace(request, state=State.FAILED, error=str(refused))
+            return replace(request, state=RequestState.FAILED, error=error)
+        except RequestRefused as refused:
+            return replace(request, state=RequestState.FAILED, error=str(refused))
         except Exception as error:
             log.exception("request failed", request=request.id)
-            return replace(request, state=State.FAILED, error=in_words(error))
-        return replace(request, state=State.DONE, answer=answer)
+            return replace(request, state=RequestState.FAILED, error=in_words(error))
+        return replace(request, state=RequestState.DONE, answer=answer)
 
     def _give_up(self, request: Request) -> None:
         """Mark a request as failed if its daemon has certainly died, or if this daemon could not save the result. The
@@ -134,7 +134,7 @@ class Requests:
             else "navlin serve died before the job finished"
         )
         error = f"{what}; what the job wrote stays, and the next run continues from there"
-        failed = replace(request, state=State.FAILED, error=error, ended_ms=self._clock())
+        failed = replace(request, state=RequestState.FAILED, error=error, ended_ms=self._clock())
         try:
             save_request(self._solr, failed)
         except TakenMeanwhile:

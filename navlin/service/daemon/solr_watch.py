@@ -20,7 +20,7 @@ class SolrWatch:
     failed writes."""
 
     def __init__(self, disk: DiskWatch, go_on: Callable[[], None]) -> None:
-        self.in_doubt = False
+        self.suspect = False
         """Whether Solr may be unable to write. After a failed write to disk, Solr writes nothing until it is
         restarted."""
         self._disk = disk
@@ -34,7 +34,7 @@ class SolrWatch:
             return
         if not embedded.alive:
             self._begin(self._revive, embedded)
-        elif self.in_doubt and self._disk.room_to_start:
+        elif self.suspect and self._disk.room_to_start:
             self._begin(self._try_writing, embedded)
 
     def _begin(self, work: Callable[[EmbeddedSolr], None], embedded: EmbeddedSolr) -> None:
@@ -49,7 +49,7 @@ class SolrWatch:
         """Restart Solr if it cannot commit. After a failed write to disk, Solr answers queries, but writes nothing
         until it is restarted. Acknowledged writes are in the update log; the next run repeats writes that were not
         durable."""
-        self.in_doubt = False
+        self.suspect = False
         try:
             with Solr(embedded.address) as solr:
                 for core in CORES:

@@ -19,13 +19,13 @@ import structlog
 import uvicorn
 
 from navlin.access.attempts import Attempts
-from navlin.access.gate import Gate
-from navlin.access.known_places import KnownPlaces
+from navlin.access.authentication import Authentication
+from navlin.access.known_addresses import KnownAddresses
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.api.application import application
 from navlin.api.event_spool import EventSpool
-from navlin.api.openlineage import EventDoor
+from navlin.api.openlineage import EventReceiver
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
@@ -74,12 +74,12 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 
     return Service(
         Index(address),
-        Gate(
+        Authentication(
             AccessFile(state),
             Attempts(time.monotonic),
             now_ms,
             Sessions(state, web.session_idle_s, web.session_lifetime_s, now_ms),
-            KnownPlaces(state),
+            KnownAddresses(state),
             web.proxy,
             configuration.ldap.directory,
         ),
@@ -95,13 +95,13 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.public_origin,
         configuration.purge.before_days,
         web.hue_url,
-        _event_door(web, address),
+        _event_receiver(web, address),
         MANUAL,
         web.public_docs,
     )
 
 
-def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDoor | None:
+def _event_receiver(web: WebSettings, address: Callable[[], SolrAddress]) -> EventReceiver | None:
     if web.openlineage_directory is None:
         return None
     # Create the directory, because the source that reads it fails while the directory is missing.
@@ -115,7 +115,7 @@ def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDo
         except SolrError:  # files are removed only if they are known to have been read
             return set()
 
-    return EventDoor(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
+    return EventReceiver(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
 
 
 def now_ms() -> int:

@@ -14,7 +14,7 @@ from linker.flag_deletions import flag_relations
 from linker.linking import Linking
 from navlin.index.graph.relation import NO_TREE
 from navlin.index.graph.sources import KnownSource
-from navlin.index.graph.state import Held, held_below
+from navlin.index.graph.state import StoredState, stored_below
 from navlin.index.journal.leases import lease
 from navlin.index.journal.purges import remember_lost_reads
 from navlin.index.journal.run_counts import RunCounts
@@ -60,13 +60,13 @@ def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
     entities that programs registered (`NO_TREE`), and implied relations are left out."""
     found: dict[str, dict[str, int]] = {}
     for core in (ELEMENTS, RELATIONS):
-        held = held_below(solr, core, source.id, [path])
-        found[core] = {each.identity: each.as_of_ms for each in held if _counts(each, path)}
+        stored = stored_below(solr, core, source.id, [path])
+        found[core] = {each.identity: each.as_of_ms for each in stored if _counts(each, path)}
     return Forgetting(source, path, found[ELEMENTS], found[RELATIONS])
 
 
-def _counts(held: Held, path: str) -> bool:
-    return not held.deleted and held.tree_path != NO_TREE and contains(path, held.tree_path)
+def _counts(stored: StoredState, path: str) -> bool:
+    return not stored.deleted and stored.tree_path != NO_TREE and contains(path, stored.tree_path)
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
@@ -79,15 +79,15 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
     removed, so that a later run reads the source from the beginning.
     """
     source = forgetting.source
-    with lease(solr, source.id) as held:
+    with lease(solr, source.id) as stored:
         last = last_run(solr, source.id)
         # Record a separate run, so that readers of the changes since the last run find the flags set here.
         number = next_iteration(last)
         version = last.version if last is not None and last.iteration == number else -1
         record = RunRecord(
-            source.name, source.id, number, Status.RUNNING, clock(), epoch=held.epoch, version=version
+            source.name, source.id, number, Status.RUNNING, clock(), epoch=stored.epoch, version=version
         )
-        record = save_run_fenced(solr, record, held.renew)
+        record = save_run_fenced(solr, record, stored.renew)
         run_ids, _ = runs_to_link(solr, source.id, record.iteration)
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
@@ -100,16 +100,16 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
             elements[source.id] = stamp.now_ms
         for flag, gone in ((GraphChanges.flag_entities, elements), (flag_relations, forgetting.relations)):
             for batch in in_batches(iter(gone), BATCH):
-                held.check()
+                stored.check()
                 flagged += flag(changes, {identity: gone[identity] for identity in batch}, stamp)
             solr.commit(ELEMENTS, soft=False)
             solr.commit(RELATIONS, soft=False)
         link(Linking(solr, stamp.now_ms, stamp.run_id, run_ids))
         solr.commit(RELATIONS, soft=False)
-        held.renew()
+        stored.renew()
         forget_positions(solr, source.id)
         counts = RunCounts(deleted=flagged)
         ended = replace(record, status=Status.FINISHED, ended_ms=clock(), note="forgotten", counts=counts)
-        save_run_fenced(solr, ended, held.renew)
+        save_run_fenced(solr, ended, stored.renew)
         solr.commit(RUNS, soft=False)
     return flagged

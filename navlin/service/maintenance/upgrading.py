@@ -54,17 +54,17 @@ def upgrade_index(
     if schema.version < VERSION:
         try:
             with ExitStack() as leases:
-                held = _take_leases(leases, solr, lease_s)
+                taken = _take_leases(leases, solr, lease_s)
 
-                def report_held(done: int, total: int) -> None:
-                    for each in held:
+                def report_while_leased(done: int, total: int) -> None:
+                    for each in taken:
                         each.check()
                     report(done, total)
 
                 cores = outdated(solr)
                 create_beside(solr, CONF / "solr", cores, shards=shards, replicas=replicas)
-                copy_index(solr, cores, schema.version, report_held)
-                for each in held:
+                copy_index(solr, cores, schema.version, report_while_leased)
+                for each in taken:
                     each.renew()
                 if server is None:
                     for core in cores:

@@ -263,7 +263,7 @@ _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConfigurationProblem:
     """One problem in the configuration file. ``line`` is 0 if the problem has no line."""
 
     file: Path
@@ -278,7 +278,7 @@ class Problem:
 class BadConfiguration(Exception):
     """The configuration file is invalid. ``problems`` lists all problems, sorted by line."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[ConfigurationProblem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
@@ -297,23 +297,23 @@ def read_configuration(
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         hint = f"name one with --config or {FILE_VARIABLE}; navlin's conf/navlin.toml is an example"
-        raise BadConfiguration((Problem(file, 0, f"the file does not exist: {hint}"),)) from None
+        raise BadConfiguration((ConfigurationProblem(file, 0, f"the file does not exist: {hint}"),)) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         words = f"byte 0x{error.object[error.start]:02x} is not valid UTF-8: save the file as UTF-8"
-        raise BadConfiguration((Problem(file, line, words),)) from None
+        raise BadConfiguration((ConfigurationProblem(file, line, words),)) from None
     except OSError as error:
-        raise BadConfiguration((Problem(file, 0, f"cannot be read: {error}"),)) from None
+        raise BadConfiguration((ConfigurationProblem(file, 0, f"cannot be read: {error}"),)) from None
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line, words = syntax_error(error, text)
-        raise BadConfiguration((Problem(file, line, words),)) from None
+        raise BadConfiguration((ConfigurationProblem(file, line, words),)) from None
 
-    found: list[Problem] = []
+    found: list[ConfigurationProblem] = []
 
     def complain(path: KeyPath, words: str) -> None:
-        found.append(Problem(file, line_of(text, path), _heading(path) + words))
+        found.append(ConfigurationProblem(file, line_of(text, path), _heading(path) + words))
 
     sources_of, exports_of = tables.pop("source", []), tables.pop("export", [])
     tables = expand(tables, environment, (), complain)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from navlin.export.choosing import Selection
-from navlin.export.connection import Address
+from navlin.export.connection import ServerAddress
 from navlin.export.parameters import Credentials
 from navlin.export.target import targets
-from navlin.export.writing import Question
+from navlin.export.writing import ExportQuestion
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 from navlin.service.settings.toml_positions import KeyPath
@@ -36,7 +36,7 @@ class ExportKeys(Credentials):
         if not self.name.strip():
             yield "name", "name must not be empty"
         try:
-            Address(self.url)
+            ServerAddress(self.url)
         except ValueError as error:
             yield "url", f"url: {error}"
         try:
@@ -68,7 +68,7 @@ class ExportSettings:
     def name(self) -> str:
         return self.keys.name
 
-    def question(self) -> Question:
+    def question(self) -> ExportQuestion:
         """Return the target, the selection of entities, and the target's options."""
         keys = self.keys
         selection = Selection(
@@ -78,9 +78,9 @@ class ExportSettings:
             texts=keys.texts,
             placeholders=keys.placeholders,
         )
-        return Question(targets()[keys.target], selection, self.options)
+        return ExportQuestion(targets()[keys.target], selection, self.options)
 
-    def address(self) -> Address:
+    def address(self) -> ServerAddress:
         """Return the URL and the credentials of the server, reading the secrets from their files. Raises OSError and
         UnicodeDecodeError."""
         return self.keys.address(self.keys.url)

@@ -16,20 +16,16 @@ import orjson
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage.held_files import HeldFiles
+from extractors.lineage.kept_open_files import KeptOpenFiles
 from extractors.lineage.line_logs import LineLogs
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkLineageEvents
 from extractors.yarn import SqoopPublications
 from navlin.model.plan import Positions
 from navlin.model.source import HIVE, IMPALA, SPARK, SQOOP
-from tests import (
-    test_hive_events,
-    test_impala_events,
-    test_openlineage_facets,
-    test_spark_lineage_events,
-    test_sqoop_publications,
-)
+from tests.lineage_logs import test_hive_events, test_impala_events
+from tests.openlineage import test_openlineage_facets
+from tests.spark import test_spark_lineage_events
 from tests.support import damage, openlineage
 from tests.support.damaged.tallies import (
     FILES_A_PLAN,
@@ -43,6 +39,7 @@ from tests.support.damaged.tallies import (
     in_time,
 )
 from tests.support.own_descriptors import holding
+from tests.yarn import test_sqoop_publications
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ class LineLog:
     def _read(self, directory: Path) -> dict[str, Task]:
         extractor = self.extractor(str(directory))
         tasks = {}
-        with holding(HeldFiles()):
+        with holding(KeptOpenFiles()):
             for split in extractor.plan(Positions()).splits:
                 with in_time(split.name):
                     tasks[split.name] = in_a_task(extractor, split)
