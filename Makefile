@@ -20,7 +20,7 @@ SERVICE_WORKERS ?= 4
 SEED   := $(or $(SEED),$(shell date +%s))
 FROM   ?= 1
 ROUNDS ?= 20
-CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench)))))
+CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench docs/from_code)))))
 
 # The tests start hundreds of processes. Without this, each would compile navlin again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -29,7 +29,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars demo test test-services soak browser scan third-party check format formatted lint types compiled wheel bench lock clean python java
+.PHONY: help venv jars docs screenshots demo test test-services soak browser scan third-party check format formatted lint types compiled wheel bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -42,7 +42,7 @@ test: venv jars ## everything pure and a smoke of each service, side by side; AR
 	@echo "-- tests"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
-test-services: venv jars ## every variant of every service, side by side
+test-services: venv jars docs ## every variant of every service, side by side
 	@for set in $(LATER); do $(BIN)/python -m tests.services.fetch_jars $$set $(JARS)/$$set || exit 1; done
 	@echo "-- tests of the services"
 	@side_by_side=0; one_by_one=0; \
@@ -56,7 +56,7 @@ soak: venv jars ## what holds by repetition: hours. SEED, FROM and ROUNDS say wh
 	@$(BIN)/pytest -v -m soak --seed $(SEED) --from $(FROM) --rounds $(ROUNDS) $(ARGS)
 
 check: formatted lint ## format, lint, strict types, and the tests of `make test`; CI runs this
-	@$(MAKE) --no-print-directory -j 2 types compiled
+	@$(MAKE) --no-print-directory -j 2 types compiled docs
 	@$(MAKE) --no-print-directory test
 
 formatted: venv
@@ -79,7 +79,7 @@ types: venv ## mypy, strict
 compiled: venv
 	@[ -d tests/__pycache__ ] || $(BIN)/pytest --collect-only -qq > /dev/null
 
-wheel: venv jars ## navlin with its Java compiled, in dist: what an installation installs
+wheel: venv jars docs ## navlin with its Java compiled and its manual, in dist: what an installation installs
 	@rm -f dist/navlin-*.whl
 	@$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist/navlin-*.whl
@@ -118,6 +118,21 @@ scan: venv jars .scan/.locked ## every endpoint, asked with what its description
 	@.scan/bin/pip install --quiet --require-hashes -r $<
 	@touch $@
 
+docs: venv .docs/.locked ## the manual, in build/manual/html; a warning fails
+	@echo "-- manual"
+	@$(BIN)/python -m docs.from_code build/manual/source
+	@rm -rf build/manual/html # what a page left that is gone
+	@.docs/bin/sphinx-build -W --keep-going -n -q -d build/manual/doctrees build/manual/source build/manual/html
+
+.docs/.locked: requirements-docs.txt | python
+	@echo "-- Sphinx into .docs"
+	@$(PYTHON) -m venv --clear .docs
+	@.docs/bin/pip install --quiet --require-hashes -r $<
+	@touch $@
+
+screenshots: venv jars docs ## the pictures in the manual, made by the tests of pages in a real browser
+	@NAVLIN_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest -m services -k pictured tests/console/test_manual_browser.py $(ARGS)
+
 third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
 	@$(BIN)/python -m tests.services.third_party
 
@@ -127,7 +142,8 @@ lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 
 	pin pyproject.toml --output-file requirements.txt && \
 	pin pyproject.toml --constraint requirements.txt --extra dev --output-file requirements-dev.txt && \
 	pin --group build --constraint requirements-dev.txt --output-file requirements-build.txt && \
-	pin --group scan --output-file requirements-scan.txt
+	pin --group scan --output-file requirements-scan.txt && \
+	pin --group docs --output-file requirements-docs.txt
 
 clean: ## caches and what was built; .venv and .jars stay
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

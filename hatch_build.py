@@ -1,4 +1,4 @@
-"""Compiles navlin's Java programs into its wheel, so that an installation needs no JDK.
+"""Compiles navlin's Java programs into its wheel, so that an installation needs no JDK, and adds the manual's pages.
 
 ``make wheel`` has fetched the jars that they are compiled against. An editable installation, a checkout's, compiles each
 program when it is first needed.
@@ -49,6 +49,7 @@ class CompiledJava(BuildHookInterface[Any]):
                 java = find_java(Path(home) if home else None)
                 compile_program(root / source, jars, compiled, java, RELEASES.get(source, OLDEST_JAVA))
                 build_data["force_include"][str(compiled)] = _in_the_wheel(source)
+            build_data["force_include"][str(_manual(root))] = "navlin/_manual"
         except (NoJava, FileNotFoundError) as error:
             sys.exit(
                 f"navlin is not built: {error}. Its wheel is made in a checkout, with a JDK, by `make wheel`"
@@ -58,6 +59,14 @@ class CompiledJava(BuildHookInterface[Any]):
         """Removes what was compiled, once it is in the wheel."""
         if version != "editable":
             self._folder.cleanup()
+
+
+def _manual(root: Path) -> Path:
+    """Returns the folder of the manual's pages. Raises FileNotFoundError if they have not been built."""
+    pages = root / "build" / "manual" / "html"
+    if not (pages / "index.html").is_file():
+        raise FileNotFoundError(f"the manual's pages are not in {pages}; `make docs` builds them")
+    return pages
 
 
 def _in_the_wheel(source: str) -> str:

@@ -1,8 +1,8 @@
-"""Lists the bench for each figure of README and CHANGELOG.
+"""Lists the bench for each figure of README, CHANGELOG and the manual.
 
     python -m bench figures
 
-A test checks that each figure that README or CHANGELOG states is listed here.
+A test checks that each figure that README, CHANGELOG or the manual states is listed here.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FIGURES: Final = {
     "1 million entities take 0.2 to 0.4 GB": "size",
     "1 million relations 0.2 GB": "size",
 }
-"""A figure as README or CHANGELOG words it → the bench that prints it, with its options."""
+"""A figure as README, CHANGELOG or the manual words it → the bench that prints it, with its options."""
 
 
 def main() -> None:
     options(__doc__).parse_args()
-    table = Table("in README or CHANGELOG", "python -m bench …")
+    table = Table("in README, CHANGELOG or manual", "python -m bench …")
     for quote, bench in FIGURES.items():
         table.add_row(quote.strip("| "), bench)
     Console(width=None if sys.stdout.isatty() else 150).print(table, markup=False)

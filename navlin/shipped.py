@@ -10,3 +10,5 @@ _INSTALLED = (_PACKAGE / "_conf").is_dir()
 CONF = _PACKAGE / "_conf" if _INSTALLED else _PACKAGE.parent / "conf"
 #: The systemd units.
 SYSTEMD = _PACKAGE / "_systemd" if _INSTALLED else _PACKAGE.parent / "systemd"
+#: The manual's pages. In a checkout, `make docs` builds them.
+MANUAL = _PACKAGE / "_manual" if _INSTALLED else _PACKAGE.parent / "build" / "manual" / "html"

@@ -24,7 +24,7 @@ class Pages(Protocol):
 
     @property
     def routes(self) -> Sequence[Route]:
-        """Routes that need no login."""
+        """Routes of static files and of pages that are not endpoints. `is_open` says which need no login."""
         ...
 
     def is_open(self, path: str) -> bool:

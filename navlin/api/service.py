@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from navlin.access.authentication import Authentication
@@ -52,6 +53,7 @@ class Service:
     - ``hosts`` accepts the data of other hosts; None if it is not accepted.
     - ``purges_after_days`` is the age at which the daemon purges automatically.
     - ``hue_url`` is the URL of Hue; "" if pages do not link to Hue.
+    - ``manual`` is the folder of the built manual; it may be missing. With ``public_docs`` the manual needs no login.
     """
 
     index: Index
@@ -70,3 +72,5 @@ class Service:
     hue_url: str = ""
     events: EventReceiver | None = None
     hosts: HostReceiver | None = None
+    manual: Path = Path("manual")
+    public_docs: bool = False

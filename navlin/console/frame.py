@@ -17,6 +17,8 @@ from navlin.api.answers import Html, Redirect
 from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.service import Service
+from navlin.console.manual import ROOT as DOCS
+from navlin.console.manual import Manual
 from navlin.console.page import POLICY, ConsolePage
 from navlin.console.page_templates import page_templates
 from navlin.console.static_files import StaticFiles
@@ -31,6 +33,7 @@ class BrowserPages:
     def __init__(self, service: Service, pages: Iterable[ConsolePage]) -> None:
         self._service, self._pages = service, tuple(pages)
         self._files = StaticFiles(service.base_path)
+        self._manual = Manual(service.manual, service.base_path)
         self._templates = page_templates()
 
     @property
@@ -54,15 +57,18 @@ class BrowserPages:
 
     @property
     def routes(self) -> list[Route]:
-        """Routes that need no login: the static files and the login page."""
+        """Routes of the static files, of the login page, and of the manual."""
         return [
             Route(self._files.path + "/{file:path}", self._files.answer),
             Route(LOG_IN, self._log_in, methods=["GET"]),
+            *self._manual.routes,
         ]
 
     def is_open(self, path: str) -> bool:
         """Whether a path needs no login. This holds for the login page, and for static files, which reveal nothing
-        about the data."""
+        about the data, and for the manual if the configuration says so."""
+        if path == DOCS or path.startswith(DOCS + "/"):
+            return self._service.public_docs
         return path == LOG_IN or path.startswith(self._files.path + "/")
 
     def root(self, query: Mapping[str, str]) -> Response:
@@ -115,5 +121,6 @@ class BrowserPages:
                 page for page in self._pages if page.menu and user is not None and user.role >= page.role
             ],
             "here": template,
+            "help": self._manual.help_address(template.removesuffix(".html")) if user is not None else "",
         }
         return Html(self._templates.get_template(template).render({**around, **values}), POLICY)

@@ -7,6 +7,6 @@ module or package here, found automatically.
     reading     converts entities of the graph to these values, batch after batch
     target      the register of targets; a target converts values to records
 
-To add a target: a module (or package) here that registers itself, its test, and README's tables: a line in one, and
+To add a target: a module (or package) here that registers itself, its test, and the manual's tables: a line in one, and
 a column in that of the model, to which tests hold the records.
 """

@@ -4,7 +4,6 @@ message. An endpoint without a row in this table is a defect."""
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,10 +14,10 @@ from navlin.edit.models import register
 from navlin.index.people.editing import Author
 from navlin.index.solr.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.manual import page
 from tests.support.query_estate import World
 from tests.support.web import Web
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
 V = "/api/v9"
 
 
@@ -189,8 +188,8 @@ def test_the_table_lists_every_endpoint() -> None:
     } == set(NOT_HERE)
 
 
-def test_the_readme_lists_every_served_and_unsupported_endpoint() -> None:
-    chapter = README.partition("### Coming from Navigator")[2].partition("\n## ")[0]
+def test_the_manual_lists_every_served_and_unsupported_endpoint() -> None:
+    chapter = page("how-to/navigator")
     table = "\n".join(line for line in chapter.splitlines() if line.startswith("| "))
     named = [
         (method, re.sub(r"\b(ID|CORE)\b", "x", path).rstrip("/…"))
@@ -205,7 +204,7 @@ def test_the_readme_lists_every_served_and_unsupported_endpoint() -> None:
             (path == told or (path.startswith(told + "/") and method == "ANY"))
             and method in ("ANY", each.method)
             for method, told in named
-        ), f"{each.method} {each.path} is not in README"
+        ), f"{each.method} {each.path} is not in the manual"
     for name in NOT_HERE:
         assert f"`/{name}`" in chapter
 

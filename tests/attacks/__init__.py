@@ -1,3 +1,3 @@
-"""Attacks on a running `navlin serve`, written from SECURITY.md and README.md without knowledge of the code. See
+"""Attacks on a running `navlin serve`, written from SECURITY.md and the manual without knowledge of the code. See
 tests/data/attacks.
 """

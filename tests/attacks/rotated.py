@@ -14,7 +14,7 @@ from urllib.parse import quote
 from tests.attacks.house import House, Room, house
 from tests.attacks.records import event, impala_record, spark_log
 
-# README: "the values that stand beside the name of a secret, or that are compared with it (in SQL, configurations, documents,
+# Manual: "the values that stand beside the name of a secret, or that are compared with it (in SQL, configurations, documents,
 # calls, URLs, command lines), the literals in a cryptographic function, and what has the form of a known token or private key"
 FORMS = [
     "select * from u where password = '{}'", "select * from u where '{}' = passwd", "where u.`Password` IN ('a', '{}')", "where secret_key LIKE '{}%'",
@@ -92,7 +92,7 @@ def _found(own: House, words: dict[str, str]) -> list[str]:
 
 
 def marked_secrets(room: Room) -> None:
-    """Secrets in the forms that the README describes, and exactly where long texts are cut, through every entrance."""
+    """Secrets in the forms that the manual describes, and exactly where long texts are cut, through every entrance."""
     with house(room, people=("agent",)) as own:
         words: dict[str, str] = {}
         texts = []

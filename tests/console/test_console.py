@@ -26,8 +26,8 @@ from navlin.model.keys import EntityType, Key, column_key, path_key, sub_operati
 from navlin.model.records import Position
 from navlin.model.source import HDFS, HIVE, LOCAL, SPARK
 from navlin.query.show import show
-from tests.conftest import REPOSITORY
 from tests.support.http_browser import Browser
+from tests.support.manual import page as manual_page
 from tests.support.query_estate import World
 from tests.support.web import PASSWORD, Web, running_web
 
@@ -634,10 +634,11 @@ def document_of(answer: requests.Response, status: int) -> Document:
     return document(answer)
 
 
-def test_the_readme_names_every_page() -> None:
-    readme = (REPOSITORY / "README.md").read_text()
+def test_the_manual_names_every_page_and_has_a_section_for_its_help_link() -> None:
     shown = [each.path for each in PAGES if each.method == "GET" and each.path != "/request"]
-    assert [each for each in shown if f"`{each}`" not in readme] == []
+    assert [each for each in shown if f"`{each}`" not in manual_page("how-to/console")] == []
+    helped = [each.path.strip("/") for each in PAGES if each.method == "GET"]
+    assert [each for each in helped if f"(page-{each})=" not in manual_page("reference/console")] == []
 
 
 def test_every_page_requires_its_role(web: Web) -> None:

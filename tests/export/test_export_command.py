@@ -29,6 +29,7 @@ from navlin.index.journal.export_positions import ExportPosition, load_export, s
 from navlin.index.solr.solr import Solr
 from tests.support.atlas_server import BULK, Atlas, running_atlas
 from tests.support.export_table import FATES, MODEL
+from tests.support.manual import page
 from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.web import Web
 
@@ -464,10 +465,11 @@ def test_every_target_has_a_command_with_its_options_and_examples(name: str) -> 
     assert shown.stdout.count("--user ") <= 2
 
 
-def test_the_readme_lists_every_target_and_what_becomes_of_each_part_of_the_model() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
+def test_the_manual_lists_every_target_and_what_becomes_of_each_part_of_the_model() -> None:
 
     assert FATES.keys() == targets().keys()
     for name in targets():
-        assert re.search(rf"^\| `{name}` \|", readme, re.MULTILINE), f"a line for the target {name}"
+        assert re.search(rf"^\| `{name}` \|", page("how-to/export"), re.MULTILINE), (
+            f"a line for the target {name}"
+        )
         assert all(re.match(r"(kept|folded|dropped): \S", FATES[name][part]) for part in MODEL)

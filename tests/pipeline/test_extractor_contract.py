@@ -41,13 +41,14 @@ from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import SourceKeys
 from navlin.service.settings.typed import settings_of
 from tests.lineage_logs import test_hive_events, test_impala_events
-from tests.repository.test_documents import README, SHOWN_SOURCES, as_toml
+from tests.repository.test_documents import SHOWN_SOURCES, as_toml
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.s3 import StubS3
 from tests.services.wire import Wire
 from tests.spark import test_spark_lineage_events
 from tests.support import oozie_rounds, openlineage, s3_rounds, spark_logs, yarn_rounds
+from tests.support.manual import page
 from tests.yarn import test_sqoop_publications
 
 # Exclude extractors that other tests of the session register.
@@ -402,8 +403,8 @@ def test_the_example_shows_every_setting_with_its_default(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REGISTERED)
-def test_the_readme_has_a_line_for_every_extractor(name: str) -> None:
-    assert re.search(rf"^\| `{name}` \|", README, re.MULTILINE)
+def test_the_manual_has_a_line_for_every_extractor(name: str) -> None:
+    assert re.search(rf"^\| `{name}` \|", page("reference/extractors"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", REGISTERED)

@@ -1,4 +1,4 @@
-"""README, ``--help``, the example configuration and the code agree with one another."""
+"""README, manual, ``--help``, the example configuration and the code agree with one another."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from navlin.service.settings.configuration import (
 )
 from navlin.service.settings.typed import settings_of
 from navlin.shipped import CONF, SYSTEMD
+from tests.support.manual import DOCS, blocks, documents, links, page
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
 EXAMPLE = CONF / "navlin.toml"
 # Exclude extractors that other tests of the session register.
 EXTRACTORS = {
@@ -86,52 +86,54 @@ def test_the_example_shows_the_keys_common_to_every_source() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_readme_has_a_line_for_every_command(command: str) -> None:
-    assert re.search(rf"^\| `navlin {command}\b", README, re.MULTILINE)
+def test_the_manual_has_a_line_for_every_command(command: str) -> None:
+    assert re.search(rf"^\| `navlin {command}\b", page("reference/commands"), re.MULTILINE)
 
 
-def test_the_readme_names_only_existing_commands_and_options() -> None:
-    named = re.findall(r"`(?:make|navlin) [^`]*`|(?<=/bin/)navlin [^\n#]*", README)
-    assert len(named) > 10
+@pytest.mark.parametrize("name", documents())
+def test_a_document_names_only_existing_commands_and_options(name: str) -> None:
+    text = documents()[name]
+    named = re.findall(r"`(?:make|navlin) [^`]*`", text)
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        named += re.findall(r"(?:^|(?<=/bin/)|(?<=navlin ))navlin (?!navlin)[^\n#>]*", block, re.MULTILINE)
     for mention in named:
-        program, *words = mention.strip("`").split()
+        program, *words = mention.strip("`").replace(" TARGET", " atlas").split()
         if program == "make":
             assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), mention
             continue
+        if "=" in words[0] or words[0].startswith("-"):
+            continue
         assert words[0] in COMMANDS, mention
-        command = words[:2] if words[0] in ("index", "annotations", "user", "token", "saved") else words[:1]
+        groups = ("index", "annotations", "user", "token", "saved", "export")
+        command = words[:2] if words[0] in groups and words[1:2] and words[1].islower() else words[:1]
         help_text = CliRunner().invoke(main, [*command, "--help"]).output
         for option in (word for word in words if word.startswith("--")):
             assert option in help_text, mention
 
 
-def test_the_readme_shows_every_section() -> None:
-    for section in (*SECTIONS, "[source]"):
-        assert f"| `[{section}]` |" in README
+def test_the_manual_shows_every_section() -> None:
+    for section in (*SECTIONS, "[source]", "[export]"):
+        assert f"| `[{section}]` |" in page("reference/configuration")
 
 
-def test_the_readmes_configurations_are_valid(tmp_path: Path) -> None:
-    s3, ldap, shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-
-    alone = '[navlin]\ncluster = "c"\n'
-    for example in (shortest, alone + kerberos, alone + s3):
-        (tmp_path / "navlin.toml").write_text(example)
-        assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
-    (tmp_path / "navlin.toml").write_text(f'[navlin]\ncluster = "c"\n{ldap}')
-    assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).ldap.directory
-    (tmp_path / "navlin.toml").write_text(
-        f'[navlin]\ncluster = "c"\n[solr]\nurl = "http://solr/solr"\n{on_yarn}'
-    )
-    assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).spark.on_yarn
+def test_every_configuration_in_the_documents_is_valid(tmp_path: Path) -> None:
+    file = tmp_path / "navlin.toml"
+    for name, example in blocks("toml"):
+        text = example if "[navlin]" in example else f'[navlin]\ncluster = "c"\n{example}'
+        if 'master = "yarn"' in text:
+            text += '\n[solr]\nurl = "http://solr/solr"\n'
+        file.write_text(text)
+        assert read_configuration(file, EXTRACTORS, {}).file == file, name
+    assert len([*blocks("toml")]) > 8
 
 
-def test_readme_help_and_code_agree_on_the_exit_codes() -> None:
+def test_manual_help_and_code_agree_on_the_exit_codes() -> None:
     reported = {int(code): words for code, words in re.findall(r"^  (\d)  (.*)$", EPILOG, re.MULTILINE)}
-    in_readme = re.search(r"^Exit codes: (.*?)\.\n\n", README, re.MULTILINE | re.DOTALL)
-    assert in_readme is not None
+    in_manual = re.search(r"^Exit codes: (.*?)\.\n\n", page("reference/commands"), re.MULTILINE | re.DOTALL)
+    assert in_manual is not None
 
     assert set(reported) == set(Exit)
-    listed = [part.strip() for part in " ".join(in_readme[1].split()).split("·")]
+    listed = [part.strip() for part in " ".join(in_manual[1].split()).split("·")]
     assert [int(part.split()[0]) for part in listed] == sorted(reported)
     for part in listed:
         code, words = part.split(maxsplit=1)
@@ -143,20 +145,37 @@ def test_the_help_names_the_default_configuration_and_its_variable() -> None:
 
     for text in (str(DEFAULT_FILE), FILE_VARIABLE):
         assert text in help_text
-        assert text in README
+        assert text in page("reference/configuration")
     for command in COMMANDS:
         assert f" {command} " in help_text
     assert "..." not in help_text.partition("Commands:")[2]
 
 
-def test_the_readmes_links_exist() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("name", documents())
+def test_the_links_of_a_document_exist(name: str) -> None:
+    for target in links(documents()[name]):
+        assert ((ROOT / name).parent / target).exists(), target
 
 
-def test_the_unit_and_the_readme_name_the_same_paths() -> None:
+def test_the_readme_has_one_page_and_the_changelog_short_lines() -> None:
+    assert len(documents()["README.md"].splitlines()) <= 150
+    assert [line for line in documents()["CHANGELOG.md"].splitlines() if len(line) > 100] == []
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = {
+        line
+        for part in re.findall(r"```{toctree}\n(.*?)```", page("index"), re.DOTALL)
+        for line in part.split()
+    }
+    written = {file.relative_to(DOCS).with_suffix("").as_posix() for file in DOCS.rglob("*.md")} - {"index"}
+
+    assert written - contents == set()
+
+
+def test_the_unit_and_the_manual_name_the_same_paths() -> None:
     unit = (SYSTEMD / "navlin.service").read_text()
 
     for place in ("/opt/navlin", "/etc/navlin/navlin.toml", "/var/lib/navlin"):
         assert place in unit
-        assert place in README
+        assert place in page("how-to/install")

@@ -1,18 +1,17 @@
-"""Every measured figure in README and CHANGELOG is printed by a benchmark."""
+"""Every measured figure in README, CHANGELOG and the manual is printed by a benchmark."""
 
 from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from bench.__main__ import benches, main
 from bench.figures import FIGURES
+from tests.support.manual import documents
 
-REPOSITORY = Path(__file__).parents[2]
-TEXTS = {name: " ".join((REPOSITORY / name).read_text().split()) for name in ("README.md", "CHANGELOG.md")}
+TEXTS = {name: " ".join(text.split()) for name, text in documents().items()}
 MEASURE = re.compile(
     r"\b(\d[\d.,]*|one|two|five|ten|forty|a)[ -]"
     r"(ms|s|seconds?|minutes?|hours?|MB|GB|MiB|GiB|gigabyte|inodes/s|documents/s|times|%)(?![\w/])"
@@ -32,7 +31,13 @@ SET_NOT_MEASURED = {
     "may wait two minutes for leases": "the same",
     "in the state directory: 90 MB at most": "bounds of logs",
     "cut after 15 seconds or 64 MB": "when Solr commits by itself",
+    "a dead one loses the lease in two minutes": "the length of a lease",
     "the page looks for five seconds": "a bound of the page",
+    "| 0.6 to 0.8 GB | 2 GB and the 512 MB that must stay free |": "computed from what 1 million takes",
+    "| 2 to 2.8 GB | 6 GB |": "likewise",
+    "| 9.4 to 13.8 GB | 28 GB |": "likewise",
+    "index of 10 to 14 GB": "likewise",
+    "Below `least_free` (512 MB)": "the default of a setting",
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
     "looked at every five seconds": "an interval",
     "at least 2 GiB of room": "what `navlin check` wants",
@@ -45,8 +50,6 @@ SET_NOT_MEASURED = {
     "Vector drops the line at 100 KiB": "limits of shippers",
     "A body has at most 64 KiB, an edit 2 MiB, a query 4 MiB, what Cloudera's SDK writes 8 MiB, events 16 MiB": "bounds",
     "a snapshot of at most 15 seconds with its age": "how old what `/metrics` answers may be",
-    "(events by gzip 32 MiB unpacked)": "a bound of a body",
-    "from a snapshot of at most 15 s with its age": "how old what `/metrics` answers may be",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
 """Figures that are defined in the code instead of measured: quoted text → meaning."""

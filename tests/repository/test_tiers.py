@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.manual import page
+
 ROOT = Path(__file__).parents[2]
 ONE_OF_EACH_TIER = """
 import pytest
@@ -143,5 +145,5 @@ def test_a_test_of_two_tiers_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["test", "test-services", "soak"])
-def test_the_readme_names_each_tier(target: str) -> None:
-    assert f"\n| `make {target}` |" in (ROOT / "README.md").read_text()
+def test_the_manual_names_each_tier(target: str) -> None:
+    assert f"\n| `make {target}` |" in page("contribute/working")

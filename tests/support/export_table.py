@@ -1,17 +1,16 @@
-"""The table in the README of what becomes of each element of navlin's model in each export target."""
+"""The table in the manual of what becomes of each element of navlin's model in each export target."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 
-_README: Final = Path(__file__).parents[2] / "README.md"
+from tests.support.manual import page
 
 
 def _rows() -> list[list[str]]:
     """Return the cells of the table, row by row. The first row has the names of the targets."""
-    lines = _README.read_text().splitlines()
+    lines = [*page("reference/export-model").splitlines(), ""]
     first = next(n for n, line in enumerate(lines) if line.startswith("| navlin | `"))
     last = lines.index("", first)
     return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines[first:last]]

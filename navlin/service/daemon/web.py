@@ -50,6 +50,7 @@ from navlin.service.settings.web_settings import WebSettings
 from navlin.service.solr import external_address
 from navlin.service.status import status
 from navlin.service.web_address import save_web_address
+from navlin.shipped import MANUAL
 from navlin.solr_server.embedded import running_solr
 
 log = structlog.stdlib.get_logger(__name__)
@@ -101,6 +102,8 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.hue_url,
         _event_receiver(web, _asking(address, read_to_end)),
         _host_receiver(configuration, address),
+        MANUAL,
+        web.public_docs,
     )
 
 

@@ -41,6 +41,7 @@ class WebSettings:
     session_lifetime_s: float = 43_200.0
     solr_passthrough: bool = False
     hue_url: str = ""
+    public_docs: bool = False
     openlineage_directory: Path | None = None
     openlineage_users: tuple[str, ...] = ()
 
