@@ -65,7 +65,12 @@ class RealOozie:
 
     def __enter__(self) -> Self:
         conf = self._directory / "conf"
-        for each in (conf / "webapp", conf / "action-conf", self._directory / "data", self._directory / "log"):
+        for each in (
+            conf / "webapp",
+            conf / "action-conf",
+            self._directory / "data",
+            self._directory / "log",
+        ):
             each.mkdir(parents=True)
         (conf / "webapp" / "index.jsp").write_text("")
         (conf / "oozie-log4j.properties").write_text(
