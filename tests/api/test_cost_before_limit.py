@@ -231,7 +231,7 @@ def memory_mib(web: Web, what: str = "VmRSS") -> float:
         (plain_events, 4, {413}),
         (bomb_of_lines, 8, {413, 429}),
         (bomb_of_a_range, 8, {413, 429}),
-        (lists_of_files, 60, {200, 503}),
+        (lists_of_files, 20, {200, 503}),
         (lists_where_none_is_taken, 8, {403, 404, 405, 413, 415}),
         (values_that_fit, 8, {413}),
         (wide_lists, 8, {400, 413}),
