@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.memory import BYTES_A_RELATION, BYTES_AN_ID, Kind, Memory, Remembered, memory_of
+from navlin.index.graph.memory import (
+    BYTES_A_RELATION,
+    BYTES_AN_ID,
+    GraphMemory,
+    PartKind,
+    RememberedPart,
+    memory_of,
+)
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
@@ -19,7 +26,7 @@ from navlin.query.options import WalkOptions
 from tests.support.query_estate import HIVE, World
 from tests.support.random_graph import RandomGraph
 
-FLOWS = Kind(RELATIONS, "endpoint1Ids", ("DATA_FLOW",), True, "identity", 1_000)
+FLOWS = PartKind(RELATIONS, "endpoint1Ids", ("DATA_FLOW",), True, "identity", 1_000)
 
 
 @pytest.fixture
@@ -164,10 +171,10 @@ def test_a_node_with_more_relations_than_are_followed_is_read_again(world: World
 
 def test_a_memory_keeps_what_is_used_and_stays_within_its_size() -> None:
     each = BYTES_A_RELATION + BYTES_AN_ID
-    memory = Memory(most_bytes=20 * each)
+    memory = GraphMemory(most_bytes=20 * each)
     for number in range(100):
-        memory.keep(FLOWS, {f"id{number}": Remembered((), (number,))})
-        assert memory.look(FLOWS, ["id0"]) == {"id0": Remembered((), (0,))}
+        memory.keep(FLOWS, {f"id{number}": RememberedPart((), (number,))})
+        assert memory.look(FLOWS, ["id0"]) == {"id0": RememberedPart((), (0,))}
         assert memory.bytes <= 22 * each
     assert memory.look(FLOWS, ["id50"]) == {}
     memory.forget(FLOWS, ["id0"])

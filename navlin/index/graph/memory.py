@@ -23,7 +23,7 @@ BYTES_AN_ENTITY: Final = 900
 BYTES_AN_ID: Final = 200
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """A kind of search for one id: the documents of a core whose ``field`` has the id and that have one of ``types``, if
     any are given. If ``live``, documents flagged deleted do not match. ``fields`` are the fields read; ``most`` is the
     maximum number of results."""
@@ -36,22 +36,22 @@ class Kind(NamedTuple):
     most: int = 0
 
 
-class Remembered(NamedTuple):
+class RememberedPart(NamedTuple):
     """The result of one search: ``value``, made from documents with these ``versions``, which are all that matched."""
 
     value: Any
     versions: Sequence[int]
 
 
-class Memory:
+class GraphMemory:
     """Results of searches, by kind and id. Of two generations the older is dropped when the younger one has grown to half
     of the maximum size, so that what is used stays. Thread-safe."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._lock = Lock()
-        self._young: dict[Kind, dict[str, Remembered]] = {}
-        self._old: dict[Kind, dict[str, Remembered]] = {}
+        self._young: dict[PartKind, dict[str, RememberedPart]] = {}
+        self._old: dict[PartKind, dict[str, RememberedPart]] = {}
         self._young_bytes = self._old_bytes = 0
         self._ends: dict[End, End] = {}
 
@@ -60,12 +60,12 @@ class Memory:
         """The estimated size."""
         return self._young_bytes + self._old_bytes
 
-    def look(self, kind: Kind, ids: Iterable[str]) -> dict[str, Remembered]:
+    def look(self, kind: PartKind, ids: Iterable[str]) -> dict[str, RememberedPart]:
         """Return id → remembered result, for those of the ids that have one."""
         with self._lock:
             young, old = self._young.get(kind, {}), self._old.get(kind, {})
-            found: dict[str, Remembered] = {}
-            again: dict[str, Remembered] = {}
+            found: dict[str, RememberedPart] = {}
+            again: dict[str, RememberedPart] = {}
             for one in ids:
                 if one in young:
                     found[one] = young[one]
@@ -74,18 +74,18 @@ class Memory:
             self._keep(kind, again)
             return found
 
-    def keep(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
+    def keep(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
         """Remember results. Ends of relations that are equal are kept once."""
         with self._lock:
             self._keep(kind, {intern(one): self._compact(result) for one, result in results.items()})
 
-    def forget(self, kind: Kind, ids: Iterable[str]) -> None:
+    def forget(self, kind: PartKind, ids: Iterable[str]) -> None:
         with self._lock:
             for one in ids:
                 for generation in (self._young, self._old):
                     generation.get(kind, {}).pop(one, None)
 
-    def _keep(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
+    def _keep(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
         if not results:
             return
         self._young.setdefault(kind, {}).update(results)
@@ -97,7 +97,7 @@ class Memory:
             self._young, self._young_bytes = {}, 0
             self._ends.clear()
 
-    def _compact(self, result: Remembered) -> Remembered:
+    def _compact(self, result: RememberedPart) -> RememberedPart:
         value = result.value
         if isinstance(value, tuple) and value and isinstance(value[0], StoredRelation):
             value = tuple(
@@ -110,7 +110,7 @@ class Memory:
                 )
                 for each in value
             )
-        return Remembered(value, tuple(result.versions))
+        return RememberedPart(value, tuple(result.versions))
 
     def _end(self, end: End) -> End:
         known = self._ends.get(end)
@@ -119,13 +119,13 @@ class Memory:
         return known
 
 
-_MEMORIES: Final[WeakKeyDictionary[Solr, Memory]] = WeakKeyDictionary()
+_MEMORIES: Final[WeakKeyDictionary[Solr, GraphMemory]] = WeakKeyDictionary()
 _LOCK: Final = Lock()
 
 
-def memory_of(solr: Solr) -> Memory:
+def memory_of(solr: Solr) -> GraphMemory:
     """Return the memory that belongs to a connection, and ends with the connection."""
     with _LOCK:
         if solr not in _MEMORIES:
-            _MEMORIES[solr] = Memory()
+            _MEMORIES[solr] = GraphMemory()
         return _MEMORIES[solr]

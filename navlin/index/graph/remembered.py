@@ -21,7 +21,7 @@ from navlin.index.graph import relation as relation_fields
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import ANY_ENTITY, IDS_A_QUERY, Graph
-from navlin.index.graph.memory import Kind, Memory, Remembered, memory_of
+from navlin.index.graph.memory import GraphMemory, PartKind, RememberedPart, memory_of
 from navlin.index.graph.neighbours import (
     IDS_A_BATCH,
     RELATIONS_A_HOP,
@@ -52,33 +52,33 @@ def answered(solr: Solr, ask: Callable[[Graph], _T]) -> _T:
     """Return what ``ask`` makes of the graph, as current as a search that begins now. ``ask`` may be called several times,
     must not change anything, and may read the graph in several threads, which must have ended when it returns."""
     memory = memory_of(solr)
-    question = Question(solr, memory)
+    read = PartsRead(solr, memory)
     for _ in range(ROUNDS):
         try:
-            answer = ask(RememberedGraph(solr, question))
+            answer = ask(RememberedGraph(solr, read))
         except (Refusal, LookupError):
             # The entity may have been added meanwhile, or parts read at different times do not fit.
-            if question.is_current():
+            if read.is_current():
                 raise
         else:
-            if question.is_current():
+            if read.is_current():
                 return answer
     return ask(Graph(solr))
 
 
 @dataclass(slots=True)
-class Question:
+class PartsRead:
     """The parts of the graph that one question has read. ``current`` were read, or found unchanged, since the question
     began; ``used`` came from memory, and are still to be checked."""
 
     solr: Solr
-    memory: Memory
-    current: dict[Kind, dict[str, Remembered]] = field(default_factory=dict)
-    used: dict[Kind, dict[str, Remembered]] = field(default_factory=dict)
+    memory: GraphMemory
+    current: dict[PartKind, dict[str, RememberedPart]] = field(default_factory=dict)
+    used: dict[PartKind, dict[str, RememberedPart]] = field(default_factory=dict)
     absent: bool = False
     """Whether anything that the question looked for was not remembered."""
 
-    def look(self, kind: Kind, ids: Iterable[str]) -> tuple[dict[str, Remembered], list[str]]:
+    def look(self, kind: PartKind, ids: Iterable[str]) -> tuple[dict[str, RememberedPart], list[str]]:
         """Return id → result, for the ids that were read before, and the other ids."""
         wanted = list(dict.fromkeys(ids))
         current = self.current.get(kind, {})
@@ -91,7 +91,7 @@ class Question:
         self.absent = self.absent or bool(absent)
         return found, absent
 
-    def keep(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
+    def keep(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
         """Remember results that were read just now."""
         self.current.setdefault(kind, {}).update(results)
         self.memory.keep(kind, results)
@@ -117,7 +117,7 @@ class Question:
                         self._compare(kind, results)
         return unchanged
 
-    def _compare(self, kind: Kind, results: Mapping[str, Remembered]) -> None:
+    def _compare(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
         """Compare the results of one kind with the index, one by one."""
         search = _search({kind: results}, f"{VERSION},{kind.field}")
         response = self.solr.select(kind.core, {**search, "rows": MOST_DOCUMENTS})["response"]
@@ -135,21 +135,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class RememberedGraph(Graph):
-    """The graph as one question reads it. The results are those of `Graph`; only `Question.is_current` tells whether they
+    """The graph as one question reads it. The results are those of `Graph`; only `PartsRead.is_current` tells whether they
     are current."""
 
-    question: Question
+    read: PartsRead
 
     @property
     def at_hand(self) -> bool:
         """Whether everything that was looked for since the last call was remembered."""
-        absent, self.question.absent = self.question.absent, False
+        absent, self.read.absent = self.read.absent, False
         return not absent
 
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
         fields = IDENTIFIED if fields == FLOWING else fields
         kinds = [_kind(each, fields) for each in wanted]
-        looked = [self.question.look(kind, each.ids) for kind, each in zip(kinds, wanted, strict=True)]
+        looked = [self.read.look(kind, each.ids) for kind, each in zip(kinds, wanted, strict=True)]
         sought = [
             replace(each, ids=absent) for each, (_, absent) in zip(wanted, looked, strict=True) if absent
         ]
@@ -158,10 +158,10 @@ class RememberedGraph(Graph):
         for kind, (found, absent) in zip(kinds, looked, strict=True):
             here = next(read) if absent else Neighbours({})
             new = {
-                one: Remembered(here.relations.get(one, ()), versions)
+                one: RememberedPart(here.relations.get(one, ()), versions)
                 for one, versions in here.versions.items()
             }
-            self.question.keep(kind, new)
+            self.read.keep(kind, new)
             relations = {one: result.value for one, result in found.items() if result.value}
             relations.update(here.relations)
             every.append(Neighbours(relations, here.cut))
@@ -171,13 +171,13 @@ class RememberedGraph(Graph):
         return every
 
     def entities_of(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
-        kind = Kind(ELEMENTS, "identity", (), False, fields)
-        found, absent = self.question.look(kind, ids)
-        results = {one: Remembered(None, ()) for one in absent}
+        kind = PartKind(ELEMENTS, "identity", (), False, fields)
+        found, absent = self.read.look(kind, ids)
+        results = {one: RememberedPart(None, ()) for one in absent}
         for document in self._versioned(ELEMENTS, absent, fields):
             version = document.pop(VERSION)
-            results[document["identity"]] = Remembered(StoredEntity.of(document), (version,))
-        self.question.keep(kind, results)
+            results[document["identity"]] = RememberedPart(StoredEntity.of(document), (version,))
+        self.read.keep(kind, results)
         every = found | results
         return {one: result.value for one, result in every.items() if result.value is not None}
 
@@ -221,8 +221,8 @@ class RememberedGraph(Graph):
         types and a missing flag."""
         if where.deleted or where != EntityFilter(where.types, deleted=where.deleted):
             return None
-        kind = Kind(ELEMENTS, "firstClassParentId", where.types, where.deleted is False, fields)
-        found, absent = self.question.look(kind, parents)
+        kind = PartKind(ELEMENTS, "firstClassParentId", where.types, where.deleted is False, fields)
+        found, absent = self.read.look(kind, parents)
         filters, read = tuple(where.filters()), f"{fields},{kind.field},{VERSION}"
         for batch in in_batches(absent, IDS_A_QUERY):
             query = q.terms(kind.field, batch)
@@ -235,19 +235,19 @@ class RememberedGraph(Graph):
             results = {}
             for one, of_one in children.items():
                 versions = [document.pop(VERSION) for document in of_one]
-                results[one] = Remembered(tuple(map(StoredEntity.of, of_one)), versions)
-            self.question.keep(kind, results)
+                results[one] = RememberedPart(tuple(map(StoredEntity.of, of_one)), versions)
+            self.read.keep(kind, results)
             found |= results
         return {one: result.value for one, result in found.items()}
 
     def names_of_ends(self, ids: Iterable[str]) -> dict[tuple[str, Side], str]:
-        kind = Kind(RELATIONS, "identity", (), False, relation_fields.END_NAMES)
-        found, absent = self.question.look(kind, ids)
-        results = {one: Remembered((), ()) for one in absent}
+        kind = PartKind(RELATIONS, "identity", (), False, relation_fields.END_NAMES)
+        found, absent = self.read.look(kind, ids)
+        results = {one: RememberedPart((), ()) for one in absent}
         for document in self._versioned(RELATIONS, absent, relation_fields.END_NAMES):
             names = tuple(document.get(f"endpoint{side}Name", "") for side in BOTH)
-            results[document["identity"]] = Remembered(names, (document[VERSION],))
-        self.question.keep(kind, results)
+            results[document["identity"]] = RememberedPart(names, (document[VERSION],))
+        self.read.keep(kind, results)
         return {
             (one, side): name
             for one, result in (found | results).items()
@@ -260,10 +260,10 @@ class RememberedGraph(Graph):
             yield from self._of_ids(core, batch, f"{fields},{VERSION}")
 
 
-def _kind(wanted: Wanted, fields: str) -> Kind:
+def _kind(wanted: Wanted, fields: str) -> PartKind:
     # Of flows, a walk uses no field of `WALKED` that `IDENTIFIED` lacks.
     of_flows = fields == WALKED and FLOW_TYPES.issuperset(wanted.types)
-    return Kind(
+    return PartKind(
         RELATIONS, wanted.field, wanted.types, True, IDENTIFIED if of_flows else fields, wanted.fan_out
     )
 
@@ -277,9 +277,11 @@ def _within_hop(counts: Mapping[str, int], wanted: Wanted) -> bool:
     )
 
 
-def _groups(used: Mapping[Kind, dict[str, Remembered]]) -> Iterator[dict[Kind, dict[str, Remembered]]]:
+def _groups(
+    used: Mapping[PartKind, dict[str, RememberedPart]],
+) -> Iterator[dict[PartKind, dict[str, RememberedPart]]]:
     """Yield results that can be checked in one request: no document can be among the results of two ids."""
-    groups: list[dict[Kind, dict[str, Remembered]]] = []
+    groups: list[dict[PartKind, dict[str, RememberedPart]]] = []
     for kind, results in used.items():
         items = iter(results.items())
         while part := dict(islice(items, IDS_A_CHECK)):
@@ -294,7 +296,10 @@ def _groups(used: Mapping[Kind, dict[str, Remembered]]) -> Iterator[dict[Kind, d
 
 
 def _apart(
-    kind: Kind, results: Mapping[str, Remembered], other: Kind, others: Mapping[str, Remembered]
+    kind: PartKind,
+    results: Mapping[str, RememberedPart],
+    other: PartKind,
+    others: Mapping[str, RememberedPart],
 ) -> bool:
     if kind.field != other.field or kind == other:
         return False
@@ -302,7 +307,7 @@ def _apart(
     return bool(of_other_types) or results.keys().isdisjoint(others.keys())
 
 
-def _search(group: Mapping[Kind, Mapping[str, Remembered]], fields: str) -> dict[str, Any]:
+def _search(group: Mapping[PartKind, Mapping[str, RememberedPart]], fields: str) -> dict[str, Any]:
     params, clauses = {}, []
     for number, (kind, results) in enumerate(group.items()):
         params[f"ids{number}"] = q.joined(results)
