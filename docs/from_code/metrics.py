@@ -14,6 +14,7 @@ ALERTS: Final = CONF / "prometheus" / "alerts.yml"
 _EMPTY: Final[dict[str, Any]] = {
     "sources": [],
     "exports": [],
+    "hosts": [],
     **{key: [] for _, key, _, _ in REASONS.values()},
     "purge": None,
     "last_purge_ms": 1_000,

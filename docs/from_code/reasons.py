@@ -60,7 +60,9 @@ VIEWS: Final = "UNKNOWN_COLUMNS ELSEWHERE UNCERTAIN OTHER_COLUMNS TOO_MANY"
 FOLDERS: Final = {
     "extractors/hdfs": "hdfs",
     "extractors/hms": "hms",
+    "extractors/odd_entries.py": "oozie, yarn",
     "extractors/oozie": "oozie",
+    "extractors/s3": "s3",
     "extractors/openlineage": "openlineage_events",
     "extractors/spark": "spark_events, spark_lineage_events",
     "extractors/yarn": "yarn, sqoop_publications",
@@ -85,6 +87,7 @@ READ_ERRORS: Final = frozenset(
 )
 """Names of the exceptions whose texts become the reasons of rejects."""
 FURTHER: Final = {
+    "extractors/odd_entries.py": "NO_ID EMPTY UNREAD",
     "extractors/oozie/plan.py": "CUT NOT_REMEMBERED",
     "extractors/openlineage/event_files.py": "_CUT_OFF",
 }

@@ -137,6 +137,7 @@ class RealOozie:
             "oozie.authentication.type": "kerberos",
             "oozie.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
             "oozie.authentication.kerberos.keytab": str(self._kdc.keytab("oozie.keytab", "HTTP/localhost")),
+            "oozie.authentication.kerberos.name.rules": f"RULE:[1:$1@$0](.*@{REALM})s/@.*//",
             "oozie.authentication.signature.secret": "of the cookies",
         }
 
