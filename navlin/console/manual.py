@@ -51,9 +51,14 @@ class Manual:
     def routes(self) -> list[Route]:
         return [Route(ROOT, self.first), Route(ROOT + "/{file:path}", self.answer)]
 
+    @property
+    def address(self) -> str:
+        """The URL of the manual, without a slash at its end; "" if it is not built."""
+        return f"{self._base_path}{ROOT}" if self.is_built else ""
+
     def help_address(self, page: str) -> str:
         """Return the URL of the section about a page of the console; "" if the manual is not built."""
-        return f"{self._base_path}{ROOT}/reference/console.html#page-{page}" if self.is_built else ""
+        return f"{self.address}/reference/console.html#page-{page}" if self.is_built else ""
 
     async def first(self, _request: Request) -> Response:
         """Redirect to the first page, whose links are relative to its own URL."""

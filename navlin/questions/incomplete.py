@@ -17,7 +17,7 @@ def _counts(request: QuestionRequest) -> Mapping[str, Any]:
 
 QUESTION = Question(
     name="incomplete",
-    summary="Operations that are not known completely, and why.",
+    summary="Operations with missing lineage.",
     about="Operations that miss inputs, outputs or columns, each with the reasons.",
     examples=("navlin incomplete", "navlin incomplete --source SPARK-1 --json"),
     parameters=OfReason,

@@ -28,9 +28,9 @@ COLUMNS: Final = (
 )
 _RIGHT: Final = frozenset({"took", "lag", "next", "entities", "relations", "rejects"})
 _COUNTED: Final = (
-    ("unlinked relations", "unlinked", "relations", ("age", "reason")),
-    ("views whose text does not tell all", "unparsed", "views", ("reason",)),
-    ("operations of which something is not known", "incomplete", "operations", ("reason",)),
+    ("unresolved relations", "unlinked", "relations", ("age", "reason")),
+    ("views without complete lineage", "unparsed", "views", ("reason",)),
+    ("incomplete operations", "incomplete", "operations", ("reason",)),
 )
 """Tables of counts by reason: (title, key of the list in the status, key of the count, keys of the other columns)."""
 
@@ -57,7 +57,7 @@ def _parts(status: Json) -> Iterator[RenderableType]:
         yield Text(clean(_export(export, now_ms)), style="red" if export["failing"] else "")
     if purge := status["purge"]:
         ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
-        yield Text(clean(f"the daily purge of {ago} ago did not finish: {purge['reason']}"), style="red")
+        yield Text(clean(f"the daily purge of {ago} ago failed: {purge['reason']}"), style="red")
     elif at_ms := status["last_purge_ms"]:
         yield Text(f"last daily purge: {span(max(0, now_ms - at_ms) / 1000)} ago")
     for left in status["left"]:
@@ -170,7 +170,7 @@ def _position(key: str, value: object, now_ms: int) -> str:
     match value:
         case {"once": list(once), "most": int(most)}:
             missed = f", the last one missed {len(once):,} places" if once else ""
-            return f"full listings of the last week had up to {most:,} entities{missed}"
+            return f"full listings had up to {most:,} entities in the last week{missed}"
         case {"offset": int(offset), "size": int(size), **more} if size >= 0:
             return f"{more.get('path', key)} at byte {offset:,} of {size:,}"
         case {"offset": int(offset), **more}:

@@ -437,12 +437,12 @@ POSITIONS: list[tuple[str, Any, str]] = [
     (
         "missing",
         {"once": [], "held_run": "", "shown": [], "most": 1_037, "at_ms": NOW_MS},
-        "full listings of the last week had up to 1,037 entities",
+        "full listings had up to 1,037 entities in the last week",
     ),
     (
         "missing",
         {"once": ["/db/t", "/db/u"], "held_run": "", "shown": [], "most": 37, "at_ms": NOW_MS},
-        "full listings of the last week had up to 37 entities, the last one missed 2 places",
+        "full listings had up to 37 entities in the last week, the last one missed 2 places",
     ),
     ("token", "a7", "token a7"),
 ]

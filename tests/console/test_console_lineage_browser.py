@@ -418,7 +418,7 @@ def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
 ) -> None:
     browser.open("/lineage?entity=nothing.like.this")
     ready(browser, "failed")
-    assert "nothing is called nothing.like.this" in browser.find("#problem").text
+    assert 'no entity named "nothing.like.this"' in browser.find("#problem").text
     assert browser.find("#problem").get_attribute("role") == "alert"
     # Never respond to this request: the page must show that it is loading, and accept another request.
     browser.run(
@@ -430,7 +430,7 @@ def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
     entity.clear()
     entity.send_keys(chain["d"].identity, "\n")
     ready(browser, "asking")
-    assert browser.find("#state").text == "Asking the server…"
+    assert browser.find("#state").text == "Loading…"
     assert browser.find("#diagram").get_attribute("aria-busy") == "true"
     browser.run("window.fetch = window.kept")
     browser.find(".switches .box button").click()
