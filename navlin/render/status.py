@@ -27,6 +27,14 @@ COLUMNS: Final = (
     "rejects",
 )
 _RIGHT: Final = frozenset({"took", "lag", "next", "entities", "relations", "rejects"})
+_POSITIONS: Final[Mapping[str, str]] = {
+    "complete_ms": "last full listing",
+    "finished_ms": "newest end of an application",
+    "jobs finished_ms": "newest end of a job",
+    "settled": "finished",
+    "event id": "event",
+}
+"""Key of a position → words for people, where the key does not suffice."""
 _COUNTED: Final = (
     ("unresolved relations", "unlinked", "relations", ("age", "reason")),
     ("views without complete lineage", "unparsed", "views", ("reason",)),
@@ -160,8 +168,9 @@ def backing_off(index: Json, now_ms: int) -> Iterator[str]:
 def positions(index: Json, now_ms: int) -> str:
     """Describe how far a source was read: the first positions, and the number of others."""
     first = list(index["positions"].items())[:SHOWN_POSITIONS]
-    shown = [_position(key, value, now_ms) for key, value in first]
-    more = index["position_count"] - len(shown)
+    # A digest means nothing to people.
+    shown = [_position(key, value, now_ms) for key, value in first if not key.endswith("digest")]
+    more = index["position_count"] - len(first)
     return "; ".join(shown) + (f"; and {more:,} more" if more else "")
 
 
@@ -177,14 +186,13 @@ def _position(key: str, value: object, now_ms: int) -> str:
             return f"{more.get('path', key)} at byte {offset:,}"
         case {"size": int(size)}:
             return f"{key}, {size:,} bytes" if size >= 0 else f"{key}, read in part"
-        case int(at_ms) if key.endswith("_ms") and at_ms <= 0:
-            return f"{key.removesuffix('_ms')} never"
         case int(at_ms) if key.endswith("_ms"):
-            return f"{key.removesuffix('_ms')} {span(max(0, now_ms - at_ms) / 1000)} ago"
+            words = _POSITIONS.get(key, key.removesuffix("_ms"))
+            return f"{words} {span(max(0, now_ms - at_ms) / 1000)} ago" if at_ms > 0 else f"{words}: never"
         case int(number):
-            return f"{key} {number:,}"
+            return f"{_POSITIONS.get(key, key)} {number:,}"
         case list() | dict():
-            return f"{key} {len(value):,}"
+            return f"{len(value):,} {_POSITIONS.get(key, key)}"
     return f"{key} {value}"
 
 
