@@ -29,6 +29,7 @@ RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
 """Maximum page number. Solr has to collect all results before a page, so later results are only in the download."""
 VALUES_LISTED: Final = 12
+MORE_VALUES_LISTED: Final = 100
 LOCAL_FILES: Final = "Local files"
 COUNTED: Final[Mapping[str, str]] = {
     "sourceType": "Source type",
@@ -228,7 +229,7 @@ def _counted(given: Parameters, answer: SearchAnswer, names: Mapping[str, str]) 
             ((count, value) for value, count in counts.items() if count or value in chosen), reverse=True
         )
         first = [pair for number, pair in enumerate(there) if number < VALUES_LISTED or pair[1] in chosen]
-        more = [pair for pair in there if pair not in first]
+        more = [pair for pair in there if pair not in first][:MORE_VALUES_LISTED]
         yield Filter(
             name,
             title,
