@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -19,10 +20,15 @@ def code(text: object) -> str:
 
 def prose(text: str) -> str:
     """Return a text from the code in which no character has a meaning of Markdown's."""
-    return re.sub(r"([\\*_<>\[\]{}$~])", r"\\\1", " ".join(text.split()).replace("``", "`"))
+    pieces = " ".join(text.split()).replace("``", "`").split("`")
+    if len(pieces) % 2 == 0:
+        # A backtick without a second one is not the beginning of a code span.
+        pieces[-2:] = [f"{pieces[-2]}'{pieces[-1]}"]
+    outside = (re.sub(r"([\\*_<>\[\]{}$~])", r"\\\1", each) for each in pieces[::2])
+    return "".join(
+        f"{each}`{inside}`" if inside else each for each, inside in zip_longest(outside, pieces[1::2])
+    )
 
 
 def _cell(text: str) -> str:
-    return (
-        " ".join(text.replace("|", "\\|").split()) if "`" in text or "|" in text else " ".join(text.split())
-    )
+    return " ".join(text.replace("|", "\\|").split())

@@ -16,7 +16,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "exit_codes": commands.exit_codes,
     "questions": commands.questions,
     "settings": settings.sections,
-    "exports": settings.exports,
     "extractors": settings.extractors,
     "http_api": http_api.own_api,
     "navigator_api": http_api.navigator_api,

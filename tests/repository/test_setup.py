@@ -18,7 +18,7 @@ from navlin.java import find_java
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt", "requirements-scan.txt")
+LOCKS = tuple(f"requirements{of}.txt" for of in ("", "-build", "-dev", "-docs", "-scan"))
 PACKAGES = ("navlin", "extractors", "linker")
 # Imported names whose distribution has a different name.
 DISTRIBUTIONS = {
@@ -161,6 +161,14 @@ def test_an_installed_wheel_finds_its_configuration_and_units(installed: Path) -
     assert files_below(conf) == files_below(ROOT / "conf") | compiled
     assert files_below(systemd) == files_below(ROOT / "systemd")
     assert conf.is_relative_to(installed.parents[1])
+
+
+@pytest.mark.services
+def test_an_installed_wheel_has_the_built_manual(installed: Path) -> None:
+    [manual] = python(installed, "from navlin.shipped import MANUAL; print(MANUAL)")
+
+    assert files_below(Path(manual)) == files_below(ROOT / "build" / "manual" / "html")
+    assert Path(manual).is_relative_to(installed.parents[1])
 
 
 @pytest.mark.services
