@@ -29,7 +29,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars docs demo test test-services soak browser scan third-party check format formatted lint types compiled wheel bench lock clean python java
+.PHONY: help venv jars docs screenshots demo test test-services soak browser scan third-party check format formatted lint types compiled wheel bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -121,6 +121,7 @@ scan: venv jars .scan/.locked ## every endpoint, asked with what its description
 docs: venv .docs/.locked ## the manual, in build/manual/html; a warning fails
 	@echo "-- manual"
 	@$(BIN)/python -m docs.from_code build/manual/source
+	@rm -rf build/manual/html # what a page left that is gone
 	@.docs/bin/sphinx-build -W --keep-going -n -q -d build/manual/doctrees build/manual/source build/manual/html
 
 .docs/.locked: requirements-docs.txt | python
@@ -128,6 +129,9 @@ docs: venv .docs/.locked ## the manual, in build/manual/html; a warning fails
 	@$(PYTHON) -m venv --clear .docs
 	@.docs/bin/pip install --quiet --require-hashes -r $<
 	@touch $@
+
+screenshots: venv jars docs ## the pictures in the manual, made by the tests of pages in a real browser
+	@NAVLIN_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest -m services -k pictured tests/console/test_manual_browser.py $(ARGS)
 
 third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
 	@$(BIN)/python -m tests.services.third_party

@@ -14,6 +14,7 @@ html_theme = "furo"
 html_title = f"navlin {release}"
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
+html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
 html_domain_indices = False
