@@ -12,11 +12,19 @@ from types import ModuleType
 from typing import Final
 
 from docs.from_code.markdown import prose, table
+from extractors.hdfs.sidecars import BadSidecar
 from extractors.lineage import statement_records
+from extractors.lineage.graph import NotALineageRecord
+from extractors.lineage.moved_files import FileWentAway
 from extractors.oozie import ends as oozie_ends
 from extractors.openlineage import columns, kept_runs, records, runs, unsaid, whole_texts
 from extractors.openlineage import ends as openlineage_ends
+from extractors.openlineage.events import NotAnOpenLineageEvent
 from extractors.spark import incomplete as spark_incomplete
+from extractors.spark.archives import NotReadable
+from extractors.spark.codecs import Damaged
+from extractors.spark.events import NotASparkEvent
+from extractors.spark.spark_lineage_events import NotAQueryRecord
 from extractors.yarn import configuration, jobs, names, pig, pig_jobs, sqoop_job
 from linker import views
 from linker.resolve_endpoints import UnlinkedReason, not_yet
@@ -63,9 +71,24 @@ FOLDERS: Final = {
 """Folder or module in which rejects are made → extractors. Any other is for all extractors."""
 GAP: Final = "…"
 READ_ERRORS: Final = frozenset(
-    {"NotAnEvent", "NotARecord", "Damaged", "NotReadable", "FileWentAway", "BadSidecar"}
+    each.__name__
+    for each in (
+        NotALineageRecord,
+        NotAnOpenLineageEvent,
+        NotAQueryRecord,
+        NotASparkEvent,
+        Damaged,
+        NotReadable,
+        FileWentAway,
+        BadSidecar,
+    )
 )
 """Names of the exceptions whose texts become the reasons of rejects."""
+FURTHER: Final = {
+    "extractors/oozie/plan.py": "CUT NOT_REMEMBERED",
+    "extractors/openlineage/event_files.py": "_CUT_OFF",
+}
+"""Module → names of constants that become reasons of rejects elsewhere."""
 
 
 def incomplete() -> str:
@@ -109,14 +132,16 @@ def reject_reasons() -> tuple[tuple[str, str], ...]:
         name = str(file.relative_to(REPOSITORY))
         where = next((each for folder, each in FOLDERS.items() if name.startswith(folder)), "all")
         constants = _constants(tree)
+        for constant in FURTHER.get(name, "").split():
+            found.setdefault(constants[constant], set()).add(where)
         for call in (node for node in ast.walk(tree) if _is_call(node, "Reject")):
             assert isinstance(call, ast.Call)
             for text in _texts(call, constants):
                 found.setdefault(text, set()).add(where)
         for raised in (node for node in ast.walk(tree) if isinstance(node, ast.Raise)):
             if isinstance(raised.exc, ast.Call) and raised.exc.args:
-                name = ast.unparse(raised.exc.func).rpartition(".")[2]
-                if name in READ_ERRORS and (text := _template(raised.exc.args[0], constants)).strip(
+                error = ast.unparse(raised.exc.func).rpartition(".")[2]
+                if error in READ_ERRORS and (text := _template(raised.exc.args[0], constants)).strip(
                     f"{GAP} "
                 ):
                     errors.setdefault(text, set()).add(where)

@@ -23,7 +23,7 @@ EXAMPLE: Final = CONF / "navlin.toml"
 _HEADING: Final = re.compile(r"^\[+([\w.]+)\]+$")
 _KEY: Final = re.compile(r'^#?"?([\w.]+)"? = ')
 _LISTED: Final = re.compile(r"^#   ((?:\w+, )*\w+)\s{2,}(\S.*)$")
-_COMMON: Final = {"# For every source:": "source", "# What is sent to others' servers": "export"}
+_COMMON: Final = {"# For every source:": "source", "# What is sent to other catalogues": "export"}
 """Beginning of the comment above a list of keys → the section of these keys."""
 _EXTRACTOR: Final = re.compile(r'^extractor = "(\w+)"$')
 
@@ -47,7 +47,7 @@ def explained() -> Mapping[tuple[str, str], str]:
         elif registered := _EXTRACTOR.match(line):
             place = registered[1]
         elif key := _KEY.match(line):
-            found[place, key[1]] = " ".join(words).strip()
+            found.setdefault((place, key[1]), " ".join(words).strip())
             after_key = True
         elif line.startswith("#"):
             if after_key:

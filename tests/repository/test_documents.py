@@ -93,9 +93,11 @@ def test_the_manual_has_a_line_for_every_command(command: str) -> None:
 @pytest.mark.parametrize("name", documents())
 def test_a_document_names_only_existing_commands_and_options(name: str) -> None:
     text = documents()[name]
-    named = re.findall(r"`(?:make|navlin) [^`]*`|(?:(?<=/bin/)|(?<=\n))navlin [^\n#>]*", text)
+    named = re.findall(r"`(?:make|navlin) [^`]*`", text)
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        named += re.findall(r"(?:^|(?<=/bin/)|(?<=navlin ))navlin (?!navlin)[^\n#>]*", block, re.MULTILINE)
     for mention in named:
-        program, *words = mention.strip("`").split()
+        program, *words = mention.strip("`").replace(" TARGET", " atlas").split()
         if program == "make":
             assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), mention
             continue
