@@ -31,6 +31,7 @@ SET_NOT_MEASURED = {
     "may wait two minutes for leases": "the same",
     "in the state directory: 90 MB at most": "bounds of logs",
     "cut after 15 seconds or 64 MB": "when Solr commits by itself",
+    "a dead one loses the lease in two minutes": "the length of a lease",
     "the page looks for five seconds": "a bound of the page",
     "| 0.6 to 0.8 GB | 2 GB and the 512 MB that must stay free |": "computed from what 1 million takes",
     "| 2 to 2.8 GB | 6 GB |": "likewise",
