@@ -24,5 +24,5 @@ QUESTION = Question(
     ask=asks("navlin.query.incomplete:incomplete"),
     answers="navlin.query.incomplete:IncompleteOperation",
     view="navlin.render.pages:incomplete_view",
-    page=ListPage("Incomplete operations", menu="Incomplete", beside=_counts),
+    page=ListPage("Incomplete operations", menu="Data gaps/Incomplete", beside=_counts),
 )

@@ -28,5 +28,5 @@ QUESTION = Question(
     ask=asks("navlin.query.rejects:rejects"),
     answers="navlin.index.journal.rejects:Rejected",
     view="navlin.render.pages:rejects_view",
-    page=ListPage("Rejected records", menu="Rejected records"),
+    page=ListPage("Rejected records", menu="Data gaps/Rejected records"),
 )

@@ -47,13 +47,13 @@ function logIn() {
 
 /** How much is shown, and what is not. */
 export function showSummary(page, graph, shown, acts) {
-  const parts = [counted(shown.boxes.size, "object"), counted(shown.lines.length, "line")];
+  const parts = [counted(shown.boxes.size, "node"), counted(shown.lines.length, "edge")];
   if (shown.hidden.length) parts.push(`${shown.hidden.length} collapsed`);
   const byReason = Map.groupBy(shown.notes, (cut) => cut.reason);
   const notes = [...byReason].map(([reason, cuts]) => html("li", { "data-reason": reason }, noteOf(cuts, acts)));
   const between = graph.deletedBetween();
   if (between) {
-    const words = `${counted(between, "deleted object")} ${agreeing(between, "lies", "lie")} between others. `;
+    const words = `${counted(between, "deleted node")} ${agreeing(between, "lies", "lie")} between others. `;
     notes.push(html("li", { "data-reason": "deleted" }, words, change(agreeing(between, "Show it", "Show them"), { deleted: true }, acts)));
   }
   if (graph.unlinked) {
