@@ -15,9 +15,11 @@ def index_fields() -> str:
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
     rows, note = [], ""
     for each in ElementTree.parse(schema, parser).getroot():
-        if each.tag is ElementTree.Comment:
+        # A comment's tag is the function that makes comments.
+        tag: object = each.tag
+        if tag is ElementTree.Comment:
             note = each.text or ""
-        elif each.tag in ("field", "dynamicField"):
+        elif tag in ("field", "dynamicField"):
             name = each.attrib["name"]
             several = "several" if each.get("multiValued") == "true" else "one"
             owner = owner_of(name) or "internal"

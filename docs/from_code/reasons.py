@@ -100,8 +100,8 @@ def incomplete_reasons() -> Iterator[tuple[str, str]]:
     """Yield (reason, engines)."""
     for kind, engine in ENUMERATIONS.items():
         yield from ((each.value, engine) for each in kind)
-    for kind in (spark_incomplete.Incomplete.UNKNOWN_INPUT, spark_incomplete.Incomplete.UNKNOWN_OUTPUT):
-        yield from ((text, "Spark") for text in spark_incomplete.in_words([kind], [(kind, GAP)]))
+    for reason in (spark_incomplete.Incomplete.UNKNOWN_INPUT, spark_incomplete.Incomplete.UNKNOWN_OUTPUT):
+        yield from ((text, "Spark") for text in spark_incomplete.in_words([reason], [(reason, GAP)]))
     for module, engine, constants in CONSTANTS:
         yield from ((getattr(module, name), engine) for name in constants.split())
 

@@ -123,7 +123,7 @@ def test_every_configuration_in_the_documents_is_valid(tmp_path: Path) -> None:
         if 'master = "yarn"' in text:
             text += '\n[solr]\nurl = "http://solr/solr"\n'
         file.write_text(text)
-        assert read_configuration(file, EXTRACTORS, {}), name
+        assert read_configuration(file, EXTRACTORS, {}).file == file, name
     assert len([*blocks("toml")]) > 8
 
 
