@@ -309,7 +309,7 @@ def test_an_expression_without_data_is_on_the_page_of_the_table_and_of_the_colum
         "control",
         f"sum → {world.name}.made",
         "count(1)",
-        "yes",
+        "recorded",
     ]
 
 

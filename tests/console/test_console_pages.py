@@ -74,12 +74,12 @@ def test_unused_tables_are_counted_by_verdict_as_in_the_api(console: ConsoleEsta
     asked: dict[str, Any] = {"days": 30, "without_engine": engines, "despite_gaps": "true"}
     answered = viewer.send("GET", "/api/navlin/v1/unused", params=asked).json()
     found = page(viewer, "/unused", **asked)
-    for verdict in ("unused", "not known", "used"):
-        assert f"{verdict}{answered['totals'][verdict]['tables']}" in found.by_id["sums"]
+    for verdict, words in (("unused", "Unused"), ("not known", "Unknown"), ("used", "Used")):
+        assert f"{words}{answered['totals'][verdict]['tables']}" in found.by_id["sums"]
     assert answered["totals"]["unused"] == {"tables": 1, "sizeBytes": 3 << 30}
     assert cells(found, "owners")[1] == ["ann", "sales", "1", "3.2 GB"]
     assert cells(found, "listed")[1][:3] == ["sales.abandoned", "3.2 GB", "none"]
-    assert "HIVE reads nothing here" in found.by_id["evidence"]
+    assert "Hive reads nothing here" in found.by_id["evidence"]
     assert "location unknown" in found.by_id["reasons"]
     assert "cut" not in found.by_id
     [csv] = [each for each in found.links() if "csv=true" in each]
@@ -138,7 +138,7 @@ def test_a_purge_is_previewed_before_it_is_confirmed(console: ConsoleEstate, chi
     sent(chief, dry, "/purge")
     console.answer_requests()
     done = page(chief, f"/request?id={newest_request(console)}")
-    assert "What went" in done.by_id["report"]
+    assert ": removed" in done.by_id["report"]
     assert not done.of("form", id="remove")
     assert console.solr.count("nav_elements", executions) == 0
     past = page(chief, "/purges").by_id["past"]
@@ -239,7 +239,7 @@ def test_the_command_shows_the_history_of_purges(console: ConsoleEstate) -> None
 def test_a_source_without_a_blocked_run_and_an_unknown_source_are_reported(
     console: ConsoleEstate, viewer: Browser
 ) -> None:
-    assert "No loss of this source waits" in page(viewer, "/held", source="estate-impala").text
+    assert "Nothing to review for this source" in page(viewer, "/held", source="estate-impala").text
     assert "has no source 'nope'" in page(viewer, "/held", 404, source="nope").by_id["problem"]
 
 
