@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.chromium import started_chromium
+from tests.support.chromium import Chromium, started_chromium
 from tests.support.demo import COMMAND, PATIENCE_S, SERVES, Demo, offered, pasted, printed_address
 from tests.support.manual import page
 
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.services
 
 SCREENSHOTS = "NAVLIN_SCREENSHOTS"
 """Environment variable with a folder that keeps the screenshots; `make screenshots` sets it."""
+OPEN = "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
 EXAMPLE_METASTORE = "thrift://hms.example.org:9083"
 
 
@@ -36,6 +37,10 @@ def demo(
         yield started
     finally:
         started.close()
+
+
+def _drawn(window: Chromium) -> None:
+    window.until(lambda: window.find("#diagram").get_attribute("data-state") == "ready", "no diagram")
 
 
 def commands(tutorial: str) -> list[str]:
@@ -85,14 +90,17 @@ def test_the_diagram_of_the_demo_is_pictured(demo: Demo, tmp_path: Path) -> None
     url, user, password = printed_address(demo)
     with started_chromium(tmp_path) as window:
         window.url = url
-        window.size(1200, 560)
+        window.size(1000, 520)
         window.open("/login")
         window.find("[name=name]").send_keys(user)
         window.find("[name=password]").send_keys(password)
         window.find(".login button").click()
         window.until(lambda: "/login" not in window.driver.current_url, "nobody is logged in")
-        window.open("/lineage?entity=shop.revenue&depth=3&operations=true")
-        window.until(lambda: window.find("#diagram").get_attribute("data-state") == "ready", "no diagram")
+        window.open("/lineage?entity=shop.revenue&depth=2")
+        _drawn(window)
+        window.run(OPEN, "[aria-label='open the columns of revenue']")
+        window.until(lambda: window.count("[aria-label='close the columns of revenue']"), "no columns")
+        _drawn(window)
         window.run("document.querySelector('header').remove()")
         picture = tmp_path / "diagram.png"
         window.picture(picture)
