@@ -110,9 +110,7 @@ class CheckQueues:
             return found
         lane = self._lanes[found.kind]
         if lane.statistics().tasks_waiting >= _WAITING[found.kind]:
-            return AuthenticationFailed(
-                "too many passwords are being checked at the moment: try again", found.name, wait_s=1.0
-            )
+            return AuthenticationFailed("too many login attempts; try again", found.name, wait_s=1.0)
         return await to_thread.run_sync(found.ask, limiter=lane)
 
 
@@ -227,7 +225,7 @@ def fields_of(body: Octets) -> dict[str, list[str]]:
         raise HttpError(400, f"the form cannot be parsed: {error}") from None
 
 
-_ANOTHER_PAGE: Final = "requests from pages of another server are refused"
+_ANOTHER_PAGE: Final = "cross-site request refused"
 
 
 def _another_page() -> Response:

@@ -1,7 +1,7 @@
 // The picture as SVG. Every node and edge has an id, classes for what it is, and what it stands for as data attributes.
 
 import { deletedOn } from "./graph.js";
-import { calledIn, inWords, titleOf } from "./names.js";
+import { calledIn, engineIn, inWords, titleOf } from "./names.js";
 import { sourceIcon, typeIcon } from "./icons.js";
 import { HEAD_PX, ROW_PX } from "./picture.js";
 import { headOf } from "./places.js";
@@ -155,12 +155,12 @@ export function readAloud(node, graph) {
     node.deleted && "deleted",
     node.placeholder && "placeholder",
     node.id === graph.start && "the start",
-    node.unlinked && `${node.unlinked} unlinked`,
-    node.idle && "no lineage is known",
+    node.unlinked && `${node.unlinked} unresolved`,
+    node.idle && "no lineage recorded",
   ].filter(Boolean);
-  const of = node.sourceType ? ` of ${inWords(node.sourceType)}` : "";
-  const counts = `${flows(graph.into.get(node.id))} in, ${flows(graph.outOf.get(node.id))} out`;
-  return [`${inWords(node.type)}${of} ${titleOf(node)}`, ...states, counts].join(", ");
+  const counts = `${flows(graph.into.get(node.id))} upstream, ${flows(graph.outOf.get(node.id))} downstream`;
+  const engine = node.sourceType ? [engineIn(node.sourceType)] : [];
+  return [`${inWords(node.type)} ${titleOf(node)}`, ...engine, ...states, counts].join(", ");
 }
 
 /** What is pressed, and beside it what is written there: the words that are read aloud are others. */
@@ -233,7 +233,7 @@ function toggleOf(box) {
 
 function arrowOf(box, way) {
   const left = way === "upstream";
-  const words = `one hop further ${way} of ${calledIn(box.node).own}`;
+  const words = `expand ${calledIn(box.node).own} ${way}`;
   return svg(
     "g",
     {
@@ -253,7 +253,7 @@ function arrowOf(box, way) {
 
 function hiddenOf({ hidden, x, y, width, height }, graph) {
   const name = titleOf(graph.nodes.get(hidden.cut.id));
-  const words = `hidden: more ${hidden.way} of ${name}; opens a diagram that starts there`;
+  const words = `more ${hidden.way} of ${name}: open in a new diagram`;
   return svg(
     "g",
     {

@@ -59,11 +59,19 @@ export function databaseOf(node) {
   return TABLES.has(node.type) ? calledIn(node).place : "";
 }
 
-/** TABLE → table, OPERATION_EXECUTION → operation execution. A part of a statement is what computes a column. */
+/** TABLE → table, OPERATION_EXECUTION → execution. */
 export function inWords(type) {
-  if (type === "SUB_OPERATION") return "computation";
+  if (type === "SUB_OPERATION") return "column expression";
+  if (type === "OPERATION_EXECUTION") return "execution";
   if (type === "FIELD") return "column";
   return String(type).toLowerCase().replaceAll("_", " ");
+}
+
+const INITIALS = ["HDFS", "YARN", "S3", "SDK"];
+
+/** HIVE → Hive; initials stay. */
+export function engineIn(type) {
+  return INITIALS.includes(type) ? type : type.charAt(0) + type.slice(1).toLowerCase();
 }
 
 let called = null;
