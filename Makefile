@@ -131,7 +131,7 @@ docs: venv .docs/.locked ## the manual, in build/manual/html; a warning fails
 	@touch $@
 
 screenshots: venv jars docs ## the pictures in the manual, made by the tests of pages in a real browser
-	@NAVLIN_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest -m services -k pictured tests/console/test_manual_browser.py $(ARGS)
+	@NAVLIN_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest -m services -k pictured tests/cli/test_tutorials.py $(ARGS)
 
 third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
 	@$(BIN)/python -m tests.services.third_party

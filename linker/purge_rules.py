@@ -148,29 +148,27 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
     # Rules that check flows come before the rule that removes flows, so that a dry run gives the exact result.
     PurgeRule(
         "directories",
-        "directories flagged deleted before that date, and their PARENT_CHILD relations to what they contained",
+        "directories deleted before that date, with their contents",
         _deleted_before("DIRECTORY"),
         (IN_A_FLOW, A_LOCATION, DESCRIBED),
     ),
     PurgeRule(
         "files",
-        "files flagged deleted before that date, without data flow and without anything that a person wrote",
+        "files deleted before that date, without lineage and without user metadata",
         _deleted_before("FILE"),
         (IN_A_FLOW, A_LOCATION, DESCRIBED),
         ours=True,
     ),
     PurgeRule(
         "executions",
-        "INSTANCE_OF between an operation and an execution that was executed earlier; and the execution. The operation"
-        " keeps when it was last executed, by whom, and how many such executions there were; what it read keeps when it was"
-        " last read, and by whom",
+        "executions before that date. The operation keeps the time and user of its last execution, and the number of"
+        " executions; the entities that it read keep the time and user of their last read",
         lambda before_ms: EntityFilter(executed_before_ms=before_ms),
         (DESCRIBED,),
     ),
     PurgeRule(
         "operations",
-        "the data flow of an operation without output, all of whose executions were earlier; and the operation with its"
-        " parts",
+        "operations without output whose executions were all before that date, with their data flow",
         lambda before_ms: EntityFilter(types=("OPERATION",), as_of_before_ms=before_ms),
         (HAS_OUTPUT, EXECUTED_SINCE, DESCRIBED, EXECUTION_DESCRIBED),
     ),
@@ -180,9 +178,9 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
 NEVER: Final[tuple[Never, ...]] = (
     Never(
         "tables",
-        "Hive's databases, tables, views, partitions and columns, however long they have been flagged deleted",
+        "Hive databases, tables, views, partitions and columns, even if deleted long ago",
         aged=_deleted_before("DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD"),
     ),
-    Never("producing operations", "the operations that produce them, or anything else", keep=HAS_OUTPUT),
-    Never("locations", "LOGICAL_PHYSICAL between a Hive table and its directory", keep=A_LOCATION),
+    Never("producing operations", "operations with output", keep=HAS_OUTPUT),
+    Never("locations", "relations between a Hive table and its directory", keep=A_LOCATION),
 )

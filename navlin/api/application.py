@@ -215,7 +215,9 @@ async def answered(
     request.state.address = address
     if user.role < endpoint.role:
         audit("request refused", request, user.name, reason="role")
-        raise HttpError(403, f"this needs the role {endpoint.role.words}; your role is {user.role.words}")
+        raise HttpError(
+            403, f"this needs the {endpoint.role.words} role; you are logged in as {user.role.words}"
+        )
     questions.require_room(user.name)
     parameters, body = await _parameters(endpoint, bodies, request)
     width_chars = text_width(request.headers.get("accept", "")) if endpoint.view is not None else 0
@@ -380,7 +382,7 @@ async def _refused(_request: Request, refusal: Refusal) -> Response:
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    nothing = why_not(request.url.path) or "there is nothing at this address"
+    nothing = why_not(request.url.path) or "page not found"
     words = {404: nothing, 405: "this address does not support that method"}
     headers = dict(error.headers or {})
     if error.status_code == 405:

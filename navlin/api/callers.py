@@ -111,9 +111,7 @@ class CheckQueues:
             return found
         lane = self._lanes[found.kind]
         if lane.statistics().tasks_waiting >= _WAITING[found.kind]:
-            return AuthenticationFailed(
-                "too many passwords are being checked at the moment: try again", found.name, wait_s=1.0
-            )
+            return AuthenticationFailed("too many login attempts; try again", found.name, wait_s=1.0)
         return await to_thread.run_sync(found.ask, limiter=lane)
 
 
@@ -237,7 +235,7 @@ def fields_of(body: Octets) -> dict[str, list[str]]:
 
 
 _NO_HOST: Final = "a host's token is required: `navlin host-token add` makes one"
-_ANOTHER_PAGE: Final = "requests from pages of another server are refused"
+_ANOTHER_PAGE: Final = "cross-site request refused"
 
 
 def _another_page() -> Response:

@@ -43,9 +43,7 @@ class Questions:
     def require_room(self, user: str) -> None:
         """Raise `HttpError` (429) if the user already has the maximum number of running queries."""
         if self._running[user] >= self.most:
-            raise HttpError(
-                429, f"{self.most} of your requests are being answered: wait for one of them to finish"
-            )
+            raise HttpError(429, f"too many concurrent requests (limit {self.most})")
 
     @contextmanager
     def of(self, user: str) -> Iterator[None]:

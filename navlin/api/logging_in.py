@@ -136,7 +136,7 @@ async def _fields(bodies: Bodies, user: str, request: Request) -> tuple[Mapping[
         if kind == FORM:
             several = fields_of(body)
             if any(len(values) > 1 for values in several.values()):
-                raise HttpError(400, "a field is given twice")
+                raise HttpError(400, "duplicate field")
             return {name: values[0] for name, values in several.items()}, True
         if kind != JSON and body:
             raise HttpError(415, f"send {JSON} or {FORM}")

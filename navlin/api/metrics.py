@@ -29,7 +29,7 @@ WAITED_S: Final = 10.0
 UNASKED_S: Final = 300.0
 """Time after the last request until snapshots stop."""
 _AGE: Final = (
-    b"# HELP navlin_snapshot_age_seconds How old all other figures are.\n"
+    b"# HELP navlin_snapshot_age_seconds Age of all other figures.\n"
     b"# TYPE navlin_snapshot_age_seconds gauge\n"
     b"navlin_snapshot_age_seconds %.3f\n"
 )
@@ -42,7 +42,7 @@ class Metrics:
         self._registry.register(_Estate(service))
         self._seconds = Histogram(
             "navlin_http_request_seconds",
-            "How long answers took, the last byte included.",
+            "Duration of responses, including the last byte.",
             ("address", "status"),
             buckets=BUCKETS_S,
             registry=self._registry,
@@ -110,70 +110,73 @@ class _Estate(Collector):
                 status = self._service.status(solr)
         except (SolrError, OSError) as error:
             log.warning("figures of the index not read", error=str(error))
-            yield _gauge("navlin_solr_up", "Whether the index answers.", 0.0)
+            yield _gauge("navlin_solr_up", "Whether the index responds.", 0.0)
             return
-        yield _gauge("navlin_solr_up", "Whether the index answers.", 1.0)
+        yield _gauge("navlin_solr_up", "Whether the index responds.", 1.0)
         took_s = time.perf_counter() - begun_s
-        yield _gauge("navlin_status_seconds", "How long the index took to answer for these figures.", took_s)
+        yield _gauge("navlin_status_seconds", "Time that the index took for these figures.", took_s)
         yield from gauges(status)
 
 
 SOURCE: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     "navlin_source_lag_seconds": (
-        "How old what the index says of a source may be.",
+        "Maximum age of the index's data of a source.",
         lambda source: source["lag_s"],
     ),
     "navlin_source_failing": (
-        "Whether somebody should look: the last run failed, or one is held.",
+        "Whether the last run failed, or a run is on hold.",
         lambda source: source["failing"],
     ),
-    "navlin_source_held": ("Whether a run waits for a person.", lambda source: bool(source["held"])),
+    "navlin_source_held": ("Whether a run is on hold for review.", lambda source: bool(source["held"])),
     "navlin_source_entities": ("Live entities of a source.", lambda source: source["index"]["entities"]),
     "navlin_source_relations": (
-        "Live relations that a source states.",
+        "Live relations that a source reported.",
         lambda source: source["index"]["relations"],
     ),
     "navlin_source_unlinked_relations": (
-        "Those of them that wait for an end.",
+        "Relations of a source with an end that has not been extracted.",
         lambda source: source["index"]["unlinked"],
     ),
     "navlin_source_rejects": (
-        "Records that did not read.",
+        "Records that could not be parsed.",
         lambda source: source["index"]["reject_count"],
     ),
     "navlin_source_last_run_timestamp_seconds": (
-        "When the last run that left a record began.",
+        "Start of the last recorded run.",
         lambda source: source["last"] and source["last"]["started_ms"] / 1000,
     ),
-    "navlin_source_last_run_seconds": ("How long it took.", lambda source: _took_s(source["last"])),
+    "navlin_source_last_run_seconds": (
+        "Duration of the last recorded run.",
+        lambda source: _took_s(source["last"]),
+    ),
 }
 """Gauge name → (help text, function that reads the figure from a source's status). The function returns None if the
 figure is unknown."""
 EXPORT: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     "navlin_export_lag_seconds": (
-        "How long ago what an export's target has was all there was; 0 if it has all.",
+        "Age of the data at an export's target; 0 if the target is up to date.",
         lambda export: export["lag_s"],
     ),
     "navlin_export_failing": (
-        "Whether somebody should look: the last export failed, or something was refused.",
+        "Whether the last export failed, or a record was refused.",
         lambda export: export["failing"],
     ),
 }
 """Gauge name → (help text, function that reads the figure from an export's status)."""
 REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "navlin_unlinked_relations": (
-        "Relations that wait for an end.",
+        "Relations with an end that has not been extracted.",
         "unlinked",
         ("reason", "age"),
         "relations",
     ),
     "navlin_incomplete_operations": (
-        "Operations of which something is not known.",
+        "Operations with missing lineage.",
         "incomplete",
         ("reason",),
         "operations",
     ),
-    "navlin_unparsed_views": ("Views whose text does not tell all.", "unparsed", ("reason",), "views"),
+    "navlin_unparsed_views": ("Views without complete lineage.", "unparsed", ("reason",), "views"),
 }
 """Gauge name → (help text, key of a list in the status, labels, key of the figure)."""
 
@@ -188,7 +191,7 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
                 metric.add_metric((source["name"], source["extractor"]), float(value))
         yield metric
     state = GaugeMetricFamily(
-        "navlin_source_state", "1 for the state that it is in.", labels=("source", "state")
+        "navlin_source_state", "1 for the present state of a source.", labels=("source", "state")
     )
     for source in sources:
         state.add_metric((source["name"], source["state"]), 1.0)
@@ -204,20 +207,20 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
         for each in status[key]:
             metric.add_metric([each[label] for label in labels], float(each[counted]))
         yield metric
-    text = "Whether somebody should look: the last daily purge was held, put off, or failed."
+    text = "Whether the last daily purge was put on hold, put off, or failed."
     yield _gauge("navlin_purge_failing", text, float(status["purge"] is not None))
     if last_ms := status["last_purge_ms"]:
-        text = "When the last daily purge was due and made, whatever came of it."
+        text = "Time of the last daily purge, whatever its result."
         yield _gauge("navlin_last_purge_timestamp_seconds", text, last_ms / 1000)
     for name, text, count in HOSTS:
         yield _gauge(name, text, float(sum(map(count, status["hosts"]))))
     space, daemon = status["space"], status["daemon"]
-    yield _gauge("navlin_free_bytes", "Room on the disk of the state directory.", space["free_bytes"])
+    yield _gauge("navlin_free_bytes", "Free space on the disk of the state directory.", space["free_bytes"])
     yield _gauge(
-        "navlin_least_free_bytes", "With less than this navlin writes nothing.", space["least_bytes"]
+        "navlin_least_free_bytes", "Minimum free space; below it navlin writes nothing.", space["least_bytes"]
     )
     if daemon:
-        text = "By how much this machine's clock has jumped, if sources are not pulled for it."
+        text = "Jump of this machine's clock, while sources are not pulled because of it."
         yield _gauge("navlin_clock_jump_seconds", text, daemon["clock_jump_ms"] / 1000)
 
 

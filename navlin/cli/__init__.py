@@ -143,7 +143,7 @@ Exit codes:
   2  the command line or the configuration is wrong
   3  nothing was found
   4  held: too much would be flagged deleted, or purged; a person must look
-  5  another navlin is at it
+  5  another navlin process holds the lock
 """
 
 
@@ -163,7 +163,7 @@ Exit codes:
     metavar="URL",
     envvar="NAVLIN_URL",
     show_envvar=True,
-    help="Ask the navlin that answers there, as https://navlin.example:7187, instead of the index of this machine.",
+    help="URL of a navlin server to query instead of the local index, such as https://navlin.example:7187.",
 )
 @click.option(
     "--token-file",

@@ -26,7 +26,7 @@ _FORMAT = click.option(
 )
 
 
-@click.group("annotations", short_help="What people wrote, to a file and back.")
+@click.group("annotations", short_help="Export and import business metadata.")
 def command() -> None:
     """Export and import of people's names, descriptions, tags and properties, which no source can deliver again.
 

@@ -54,7 +54,7 @@ class Targets(click.Group):
         return other
 
 
-@click.group("export", cls=Targets, short_help="The graph in the models of others.")
+@click.group("export", cls=Targets, short_help="Export the graph to other catalogues.")
 def command() -> None:
     """Export the graph to another model: into a file, or to that model's server.
 

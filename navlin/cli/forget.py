@@ -6,7 +6,7 @@ from navlin.cli.invocation import Exit, Failure, Invocation, json_option, unknow
 from navlin.cli.terminal import confirm, print_json, say
 
 
-@click.command("forget")
+@click.command("forget", short_help="Mark as deleted everything from a removed SOURCE.")
 @click.argument("source")
 @click.argument("path", default="/")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -10,7 +10,7 @@ from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
 
 
-@click.command("restore", short_help="Make the index of a backup the index.")
+@click.command("restore", short_help="Restore the index from a backup.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--into",

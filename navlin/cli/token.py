@@ -10,7 +10,7 @@ from navlin.cli.terminal import print_json, say
 from navlin.cli.user import access_file, failures
 
 
-@click.group("token", short_help="What programs show in place of a password.")
+@click.group("token", short_help="Manage API tokens.")
 def command() -> None:
     """Tokens for programs, sent as `Authorization: Bearer TOKEN`. Each belongs to a user and is removed with that user."""
 
@@ -22,9 +22,11 @@ def command() -> None:
     "--role",
     type=click.Choice(list(ROLES)),
     default=None,
-    help="Less than the user's role, if it need not be all.",
+    help="A lower role than the user's.",
 )
-@click.option("--days", type=click.IntRange(1), default=None, help="How long it lasts; for ever without it.")
+@click.option(
+    "--days", type=click.IntRange(1), default=None, help="Lifetime in days (default: never expires)."
+)
 @click.pass_obj
 def add(invocation: Invocation, user: str, *, purpose: str, role: str | None, days: int | None) -> None:
     """Create a token for USER and print it. It is shown only this once.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _C = TypeVar("_C", bound=Callable[..., Any])
 
 
-@click.group("user", short_help="Who may ask over HTTP.")
+@click.group("user", short_help="Manage API users.")
 def command() -> None:
     """Manage users of navlin's API, who may query, write on entities, and request runs.
 

@@ -10,7 +10,7 @@ from navlin.cli.invocation import Exit, Failure, Invocation
 NICENESS: Final = 10
 
 
-@click.command("web", short_help="Answer over HTTP, beside an index.")
+@click.command("web", short_help="Serve the API and console without extracting.")
 @click.option(
     "--child", type=int, hidden=True, help="End with standard input; answer at this descriptor of a socket."
 )

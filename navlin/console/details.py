@@ -85,10 +85,10 @@ def _values(request: ApiRequest) -> Mapping[str, Any] | Redirect:
             }
         ),
         "groups": [
-            ("From its source", _rows(shown.fields.extractor)),
+            ("Technical metadata", _rows(shown.fields.extractor)),
             ("Technical properties", _rows(shown.fields.technical)),
-            ("From the linker", _rows(shown.fields.linker)),
-            ("navlin's own", _rows(shown.fields.navlin)),
+            ("Derived", _rows(shown.fields.linker)),
+            ("System", _rows(shown.fields.navlin)),
         ],
         "columns": columns,
         "contents": [each for each in _contents(request, shown) if each.total or _looked_into(shown)],

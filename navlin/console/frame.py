@@ -121,6 +121,7 @@ class BrowserPages:
                 page for page in self._pages if page.menu and user is not None and user.role >= page.role
             ],
             "here": template,
+            "manual": self._manual.address if user is not None else "",
             "help": self._manual.help_address(template.removesuffix(".html")) if user is not None else "",
         }
         return Html(self._templates.get_template(template).render({**around, **values}), POLICY)

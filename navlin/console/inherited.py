@@ -29,4 +29,4 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
     return {"given": given, "found": found[:LISTED], "more": len(found) > LISTED}
 
 
-PAGE = ConsolePage("/inherited", "Inherited tags", Parameters, _values, menu="Inherited", walks=True)
+PAGE = ConsolePage("/inherited", "Inherited tags", Parameters, _values, menu="Inherited tags", walks=True)

@@ -28,11 +28,15 @@ _DEPTHS: Final = (
     (ALL, "all"),
 )
 _SWITCHES: Final = (
-    ("operations", "Operations", "The statements and jobs in between"),
-    ("deleted", "Deleted", "What is flagged deleted, struck through; flows lead through it without this too"),
-    ("control_flow", "Control flow", "Control flow too: filter and join conditions"),
-    ("unlinked", "Unlinked", "Unlinked relations too, with placeholders: entities known only by name"),
-    ("all_executions", "All executions", "Of an operation all executions, not only the latest"),
+    ("operations", "Operations", "Show the queries and jobs between tables"),
+    (
+        "deleted",
+        "Deleted",
+        "Show deleted entities (struck through). Paths through them are shown either way.",
+    ),
+    ("control_flow", "Control flow", "Also show filters and joins (control flow)"),
+    ("unlinked", "Missing entities", "Show placeholders: entities referenced by a job but never extracted"),
+    ("all_executions", "All executions", "Show all executions of each operation, not only the latest"),
     ("databases", "Databases", "A box around the tables of a database"),
 )
 
@@ -43,13 +47,11 @@ class Parameters:
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."] = ""
     direction: Annotated[Direction, "Where to go."] = Direction.BOTH
-    depth: Annotated[str, "How many shown hops in each direction, or all."] = "1"
-    operations: Annotated[bool, "The statements and jobs in between."] = False
-    deleted: Annotated[bool, "What is flagged deleted."] = False
-    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
-    unlinked: Annotated[bool, "Unlinked relations too, with placeholders: entities known only by name."] = (
-        False
-    )
+    depth: Annotated[str, "Number of hops in each direction, or all."] = "1"
+    operations: Annotated[bool, "Show the queries and jobs between tables."] = False
+    deleted: Annotated[bool, "Show deleted entities."] = False
+    control_flow: Annotated[bool, "Also show filters and joins (control flow)."] = False
+    unlinked: Annotated[bool, "Show placeholders: entities referenced by a job but never extracted."] = False
     all_executions: Annotated[bool, "All executions of an operation."] = False
     databases: Annotated[bool, "Boxes of databases."] = False
     form: Annotated[str, "list: a table of edges, made by the server."] = ""

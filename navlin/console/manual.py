@@ -51,9 +51,17 @@ class Manual:
     def routes(self) -> list[Route]:
         return [Route(ROOT, self.first), Route(ROOT + "/{file:path}", self.answer)]
 
+    @property
+    def address(self) -> str:
+        """The URL of the manual, without a slash at its end; "" if it is not built."""
+        return f"{self._base_path}{ROOT}" if self.is_built else ""
+
     def help_address(self, page: str) -> str:
-        """Return the URL of the section about a page of the console; "" if the manual is not built."""
-        return f"{self._base_path}{ROOT}/reference/console.html#page-{page}" if self.is_built else ""
+        """Return the URL of the section about a page of the console, or of the manual's first page for the error page;
+        "" if the manual is not built."""
+        if not self.is_built:
+            return ""
+        return f"{self.address}/{FIRST if page == 'error' else f'reference/console.html#page-{page}'}"
 
     async def first(self, _request: Request) -> Response:
         """Redirect to the first page, whose links are relative to its own URL."""

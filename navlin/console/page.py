@@ -40,7 +40,7 @@ class ConsolePage:
     values: Callable[[ApiRequest], Mapping[str, Any] | Html | Redirect]
     role: Role = Role.LINEAGE_VIEWER
     menu: str = ""
-    """Label in the menu; "" if the page is not in the menu."""
+    """Label in the menu, or ``GROUP/LABEL``; "" if the page is not in the menu."""
     method: Literal["GET", "POST"] = "GET"
     walks: bool = False
     """Whether the page walks the graph, as in `Endpoint`."""

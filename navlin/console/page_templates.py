@@ -17,7 +17,7 @@ from navlin.index.solr.solr_query import phrase
 from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Edge, Node
 from navlin.render.counts import count_lines
-from navlin.render.field_words import field_words, relation_words, type_words
+from navlin.render.field_words import engine_words, field_words, relation_words, type_words
 from navlin.render.status import span
 from navlin.render.text import date_text, in_page
 
@@ -28,8 +28,6 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _BREAKS: Final = re.compile(r"(?<=[./_])(?=[^./_])")
 """The places at which a narrow column breaks a name, rather than within a word."""
-_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
-"""Source types that are written in capitals; other types are capitalized like names."""
 
 
 def page_templates() -> Environment:
@@ -57,7 +55,7 @@ def page_templates() -> Environment:
         "type_words": type_words,
         "phrase": phrase,
         "sort_edges": _by_names,
-        "engine": lambda kind: kind if kind in _INITIALS else kind.title(),
+        "engine": engine_words,
         "middle": _cut_in_middle,
         "pieces": _BREAKS.split,
     }

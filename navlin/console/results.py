@@ -10,6 +10,7 @@ from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.relation import End, StoredRelation
 from navlin.index.schema.fields import RELATIONS
 from navlin.query.search import SearchAnswer
+from navlin.render.field_words import STATE_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,9 @@ def _entity(entity: StoredEntity, sources: Mapping[str, str], statements: Mappin
 
 def _relation(relation: StoredRelation) -> FoundItem:
     states = tuple(
-        each for each in ("deleted", "unlinked", "inferred", "incomplete") if getattr(relation, each)
+        STATE_WORDS.get(each, each)
+        for each in ("deleted", "unlinked", "inferred", "incomplete")
+        if getattr(relation, each)
     )
     return FoundItem(
         relation.id, relation.type, relation.type, states=states, ends=(relation.ep1, relation.ep2)

@@ -16,17 +16,21 @@ from navlin.index.graph.graph import Graph
 from navlin.index.graph.sources import known_sources
 from navlin.index.schema.fields import RELATIONS
 from navlin.index.solr.solr_query import phrase
+from navlin.model.source import LOCAL
 from navlin.query.finding import find_for_people
 from navlin.query.meant import FOLDED
 from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer
 from navlin.query.statement_names import NAMED_BY_STATEMENT, STATEMENT, names_of_statements
+from navlin.render.field_words import engine_words, type_words
 
 RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
 """Maximum page number. Solr has to collect all results before a page, so later results are only in the download."""
 VALUES_LISTED: Final = 12
+MORE_VALUES_LISTED: Final = 100
+LOCAL_FILES: Final = "Local files"
 COUNTED: Final[Mapping[str, str]] = {
     "sourceType": "Source type",
     "type": "Type",
@@ -39,10 +43,10 @@ COUNTED: Final[Mapping[str, str]] = {
 """Field → label, for the fields with counts and a filter."""
 _DATES: Final[Mapping[str, str]] = {"created": "Created", "lastModified": "Last modified"}
 SORTED: Final[Mapping[str, str]] = {
-    "": "best match",
+    "": "relevance",
     "originalName asc": "name",
-    "lastModified desc": "modified last",
-    "created desc": "created last",
+    "lastModified desc": "recently modified",
+    "created desc": "recently created",
 }
 COMPARED: Final = ("=", ">=", "<=", ">", "<")
 
@@ -80,12 +84,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A field and its values, most frequent first; ``more`` is the number of values that are not listed."""
+    """A field and its values, most frequent first; ``more`` are the values that are shown on demand."""
 
     name: str
     title: str
     choices: tuple[Choice, ...]
-    more: int
+    more: tuple[Choice, ...] = ()
 
 
 def _values(request: ApiRequest) -> Mapping[str, Any]:
@@ -224,15 +228,35 @@ def _counted(given: Parameters, answer: SearchAnswer, names: Mapping[str, str]) 
         there = sorted(
             ((count, value) for value, count in counts.items() if count or value in chosen), reverse=True
         )
-        listed = [pair for number, pair in enumerate(there) if number < VALUES_LISTED or pair[1] in chosen]
-        choices = (Choice(value, names.get(value, value), count, value in chosen) for count, value in listed)
-        yield Filter(name, title, tuple(choices), len(there) - len(listed))
+        first = [pair for number, pair in enumerate(there) if number < VALUES_LISTED or pair[1] in chosen]
+        more = [pair for pair in there if pair not in first][:MORE_VALUES_LISTED]
+        yield Filter(
+            name,
+            title,
+            *(
+                tuple(
+                    Choice(value, _value_words(name, value, names), count, value in chosen)
+                    for count, value in some
+                )
+                for some in (first, more)
+            ),
+        )
+
+
+def _value_words(field: str, value: str, names: Mapping[str, str]) -> str:
+    """Return a value of a filter in words. ``names`` are the names of sources by id."""
+    if field == "sourceType":
+        return LOCAL_FILES if value == LOCAL else engine_words(value)
+    if field == "sourceId":
+        name = names.get(value, value)
+        return LOCAL_FILES if name.startswith("file:") else name
+    return type_words(value) if field == "type" else value
 
 
 def _chosen_alone(given: Parameters, names: Mapping[str, str]) -> Iterator[Filter]:
     for name, title in COUNTED.items():
-        choices = (Choice(value, names.get(value, value), 0, True) for value in getattr(given, name))
-        yield Filter(name, title, tuple(choices), 0)
+        choices = (Choice(value, _value_words(name, value, names), 0, True) for value in getattr(given, name))
+        yield Filter(name, title, tuple(choices))
 
 
 PAGE = ConsolePage("/search", "Search", Parameters, _values, menu="Search")

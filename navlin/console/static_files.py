@@ -52,7 +52,7 @@ class StaticFiles:
         name = request.path_params["file"]
         data = self._files.get(name)
         if data is None:
-            return error_answer(404, "there is nothing at this address")
+            return error_answer(404, "page not found")
         headers = {
             "Content-Type": _TYPES[Path(name).suffix],
             "Cache-Control": "public, max-age=31536000, immutable",

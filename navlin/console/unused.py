@@ -101,4 +101,4 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
     }
 
 
-PAGE = ConsolePage("/unused", "Unused", Parameters, _values, menu="Unused")
+PAGE = ConsolePage("/unused", "Unused tables", Parameters, _values, menu="Unused tables")

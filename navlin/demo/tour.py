@@ -92,7 +92,7 @@ def _show(estate: DemoEstate, navlin: Navlin, show_line: Say) -> str:
     )
     estate.run_job()
     records, one_more = estate.write_records()
-    show_line("laid three Impala lineage records beside its tables")
+    show_line("wrote three Impala lineage records")
     for name in navlin.extract(estate.sources()):
         show_line(f"extracted and linked {name}")
     for question in QUESTIONS:
@@ -106,7 +106,7 @@ def _invite(navlin: Navlin, further: str, show_line: Say) -> None:
     say(f"  {navlin.shown('lineage', 'shop.board_report', '--operations')}")
     say(f"  {navlin.shown('status')}")
     url, user, password = navlin.over_http()
-    show_line("or over HTTP, as a user who may do everything:")
+    show_line("log in to the console as administrator:")
     say(f"console: {url}  user: {user}  password: {password}")
     show_line("append one more Impala record, and find it within seconds:")
     say(f"  {further}")

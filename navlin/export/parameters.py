@@ -22,21 +22,20 @@ class Parameters:
     query: Annotated[str, "What is exported, in Solr's syntax; everything without it.", Typed(first=True)] = (
         ""
     )
-    saved: Annotated[str, "Instead of a query: the saved search NAME, or OWNER/NAME.", Typed("NAME")] = ""
+    saved: Annotated[str, "Use this saved search instead of QUERY: NAME, or OWNER/NAME.", Typed("NAME")] = ""
     since: Annotated[
         str,
-        "Only what changed since, with what went: the run that the last export named, or a date.",
+        "Only changes (including deletions) since this run or date.",
         Typed("RUN|DATE"),
     ] = ""
     filter: Annotated[tuple[str, ...], "What must match as well. Repeatable.", Typed("QUERY")] = ()
     database: Annotated[
-        str, "Databases of such names alone, and their tables, as a pattern.", Typed("PATTERN", short="d")
+        str, "Only databases matching PATTERN, with their tables.", Typed("PATTERN", short="d")
     ] = ""
-    table: Annotated[str, "Of these the tables of such names, as a pattern.", Typed("PATTERN", short="t")] = (
-        ""
-    )
+    table: Annotated[str, "Only tables matching PATTERN.", Typed("PATTERN", short="t")] = ""
     name: Annotated[
-        tuple[str, ...], "In their place: DATABASE or DATABASE:TABLE, as patterns. Repeatable."
+        tuple[str, ...],
+        "Instead of --database and --table: DATABASE or DATABASE:TABLE, as patterns. Repeatable.",
     ] = ()
     all_executions: Annotated[bool, "All executions of an operation, not the last alone."] = False
     tables_only: Annotated[bool, "No columns."] = False
@@ -79,7 +78,7 @@ class OutputParameters:
     file: Annotated[Path | None, "Patterns from a file of lines DATABASE:TABLE.", Typed(short="f")] = None
     position: Annotated[
         Path | None,
-        "Where to keep how far it came, if it is cut off; beside the file that is written without it.",
+        "File that stores export progress (default: next to the output).",
     ] = None
 
 
@@ -87,12 +86,12 @@ class OutputParameters:
 class Credentials:
     """Identity for a target's server. The secrets are in files."""
 
-    user: Annotated[str, "Who logs in to the server."] = ""
+    user: Annotated[str, "User name at the server."] = ""
     password_file: Annotated[Path | None, "The file with that user's password."] = None
     token_file: Annotated[Path | None, "The file with a token for the server."] = None
-    principal: Annotated[str, "Who logs in by Kerberos."] = ""
+    principal: Annotated[str, "Kerberos principal."] = ""
     keytab: Annotated[Path | None, "The keytab of that principal."] = None
-    ca_file: Annotated[Path | None, "Authorities to believe instead of the system's, PEM."] = None
+    ca_file: Annotated[Path | None, "CA bundle (PEM)."] = None
 
     def address(self, url: str, read: Callable[[Path], str] = Path.read_text) -> ServerAddress:
         """Return the URL and the credentials. ``read`` returns the content of a file with a secret. Raises ValueError

@@ -49,11 +49,11 @@ class CutReason(StrEnum):
 
 
 _WORDS: Final = {
-    CutReason.DEPTH: "there is more beyond the requested depth",
-    CutReason.NODES: "the limit of shown nodes is reached",
-    CutReason.FAN_OUT: "it has more relations than are followed from one node",
-    CutReason.WALKED: "the limit of the search is reached",
-    CutReason.COLUMNS: "the limit of shown columns is reached",
+    CutReason.DEPTH: "more beyond the selected depth",
+    CutReason.NODES: "node limit reached",
+    CutReason.FAN_OUT: "too many relations to follow from this node",
+    CutReason.WALKED: "search limit reached",
+    CutReason.COLUMNS: "column limit reached",
     CutReason.EXECUTIONS: "only its latest executions are shown",
 }
 

@@ -26,7 +26,7 @@ _OF_OPERATIONS: Final[dict[Side, RelationFilter]] = {
 class What(StrEnum):
     CREATED = "created"
     FIRST_SEEN = "first seen"
-    CREATED_ANEW = "dropped and created anew"
+    CREATED_ANEW = "recreated"
     RENAMED_FROM = "renamed from"
     RENAMED_TO = "renamed to"
     DELETED = "flagged deleted"

@@ -272,13 +272,16 @@ def _uncertainties(
     why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
     for node in placeholders:
         yield UncertainPoint(
-            UncertaintyKind.UNLINKED, node.name, why.get(node.id, "it is not in the index"), node.id
+            UncertaintyKind.UNLINKED, node.name, why.get(node.id, "not found in the index"), node.id
         )
     yield from _unlinked_beside(graph, upstream, statements)
     for node in upstream.nodes:
         if node.granted:
             yield UncertainPoint(
-                UncertaintyKind.UNREAD, node.name, "no configured source reads where it lies", node.id
+                UncertaintyKind.UNREAD,
+                node.name,
+                "its location is not covered by any configured source",
+                node.id,
             )
     for cut in upstream.truncated_at:
         yield UncertainPoint(UncertaintyKind.TRUNCATED, cut.name, cut.reason.words, cut.id)

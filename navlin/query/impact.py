@@ -127,7 +127,7 @@ class Impact:
         first = self.truncated_at[0]
         others = len({each.id for each in self.truncated_at}) - 1
         where = f"at {first.name}" + (f" and {others:,} more" if others else "")
-        return f"There is more downstream {where}: {first.reason.words}."
+        return f"Results are truncated {where}: {first.reason.words}."
 
     def to_json(self) -> dict[str, Any]:
         """start, counts (by type, data and decision), owners (owner, affected), truncated, truncatedAt, unlinked."""

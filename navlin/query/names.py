@@ -59,7 +59,7 @@ class UnknownName(Refusal):
 
     def __init__(self, name: str, suggestions: Sequence[StoredEntity]) -> None:
         near = ", ".join(each.name for each in suggestions)
-        super().__init__(f"nothing is called {name}" + (f"; did you mean {near}?" if near else ""))
+        super().__init__(f'no entity named "{name}"' + (f"; did you mean {near}?" if near else ""))
         self.suggestions, self.more = tuple(suggestions), {"suggestions": list(map(_shown, suggestions))}
 
 

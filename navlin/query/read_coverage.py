@@ -22,7 +22,7 @@ from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
 
 ENGINES: Final = (HIVE, IMPALA, SPARK)
 """Engines that read tables and record their reads."""
-ACCEPTED: Final = "(unless you vouch that this lost no read)"
+ACCEPTED: Final = "(unless you confirm that this contains no reads)"
 QUIET_MS: Final = 86_400_000
 """If navlin has read nothing from any source for this long, it is not running."""
 
@@ -84,9 +84,9 @@ def read_coverage(
         for each in engines
         if each.since_ms
     ]
-    evidence += [f"as vouched, {each} reads nothing here" for each in sorted(absent)]
+    evidence += [f"as confirmed, {each.title()} reads nothing here" for each in sorted(absent)]
     if despite_gaps:
-        evidence.append("as vouched, the gaps in coverage hide no read of it")
+        evidence.append("as confirmed, the gaps contain no reads of it")
     evidence.append("reads that bypass these engines show only in access times, which cannot rule them out")
     file_systems = {
         each.freshness.source.id: _of_files(each) for each in sources if each.freshness.source.type == HDFS
@@ -121,11 +121,11 @@ def _engines(engines: Collection[SourceCoverage], since_ms: int, absent: Collect
     for kind in ENGINES:
         of_kind = [each for each in engines if each.freshness.source.type == kind]
         if not any(each.since_ms for each in of_kind) and kind not in absent:
-            yield f"no source records what {kind} reads (unless you vouch that it reads nothing here)"
+            yield f"no source records reads by {kind.title()} (unless you confirm that nothing here reads with it)"
         for each in of_kind:
             name = each.freshness.source.name
             if each.since_ms > since_ms:
-                yield f"{name} records what {kind} reads only since {solr_date(each.since_ms)}"
+                yield f"{name} records reads by {kind.title()} only since {solr_date(each.since_ms)}"
             if each.freshness.status == Status.FAILED:
                 yield f"{name} cannot be read: {each.freshness.error}"
 

@@ -205,7 +205,7 @@ class _Reader(Scanner):
             self.refuse(f"parentheses are nested more than {MAX_DEPTH} deep", opened)
         pending = self._read_clauses(field_name)
         if self.at >= len(self.query):
-            self.refuse("a parenthesis is not closed", opened)
+            self.refuse("unclosed parenthesis", opened)
         if not pending.clauses and not pending.waits:
             self.refuse("there is nothing between these parentheses", opened)
         self._end_group(pending, "this parenthesis")

@@ -257,18 +257,18 @@ class TableJudge:
         if not table.born_ms:
             yield "its time of creation is unknown"
         elif table.born_ms >= self.question.since_ms:
-            yield f"it exists, or is in the index, only since {solr_date(table.born_ms)}"
+            yield f"first seen only on {solr_date(table.born_ms)}"
         if any(not each.last_ms for each in ran):
-            yield "an operation reads it, and the time of its last execution is unknown"
+            yield "read by an operation whose run times are unknown"
         if found.cut:
             yield "more operations read it than navlin examines"
         if table.placeholder:
             yield "it is in no metastore that navlin reads"
         if not places:
-            yield "its location is unknown"
+            yield "location unknown"
         for place in places:
             if place.since_ms >= self.question.since_ms:
-                yield f"it is known to lie at {place.path} only since {solr_date(place.since_ms)}"
+                yield f"location {place.path} known only since {solr_date(place.since_ms)}"
             if why := self.coverage.unread(place.source_id):
                 yield f"{place.path}: {why}"
         if places and not below.directories:

@@ -18,7 +18,7 @@ class Parameters:
 
 QUESTION = Question(
     name="edits",
-    summary="Edits of one entity: who changed what, and when.",
+    summary="Edit history of an entity.",
     about="""
     What people changed of ENTITY (db.table, db.table.column, a path, or an id), the newest first: who, when, and the
     value before.

@@ -17,12 +17,12 @@ def _counts(request: QuestionRequest) -> Mapping[str, Any]:
 
 QUESTION = Question(
     name="incomplete",
-    summary="Operations that are not known completely, and why.",
+    summary="Operations with missing lineage.",
     about="Operations that miss inputs, outputs or columns, each with the reasons.",
     examples=("navlin incomplete", "navlin incomplete --source SPARK-1 --json"),
     parameters=OfReason,
     ask=asks("navlin.query.incomplete:incomplete"),
     answers="navlin.query.incomplete:IncompleteOperation",
     view="navlin.render.pages:incomplete_view",
-    page=ListPage("Incomplete operations", menu="Incomplete", beside=_counts),
+    page=ListPage("Incomplete operations", menu="Data gaps/Incomplete", beside=_counts),
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Parameters:
     word: Annotated[str, "A tag, or a property as NAMESPACE.KEY:VALUE.", Typed(first=True)]
-    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
+    control_flow: Annotated[bool, "Include control flow (filters and joins)."] = False
     since: Annotated[
         datetime | None,
         "Only by paths of which a part was first seen since this date, such as 2026-01-01, in UTC.",
@@ -70,7 +70,7 @@ def _views(word: str, origins: Iterator[Origin]) -> Iterator[RenderableType]:
 
 QUESTION = Question(
     name="inherited",
-    summary="Entities that carry the data of what bears a tag or a property.",
+    summary="Entities that inherit a tag.",
     about="""
     Entities that carry the data of columns, tables and paths that bear WORD: a tag, or a property as
     NAMESPACE.KEY:VALUE.

@@ -19,18 +19,14 @@ class Parameters:
     entity: Entity
     direction: Annotated[Literal["upstream", "downstream", "both"], "Where to go."] = "both"
     depth: Annotated[
-        int | None, "How many shown hops in each direction; all without it.", range(1, MOST_HOPS + 1)
+        int | None, "Number of hops in each direction (default: all).", range(1, MOST_HOPS + 1)
     ] = None
     columns: Annotated[bool, "Columns inside tables."] = False
-    operations: Annotated[bool, "The statements and jobs in between."] = False
-    deleted: Annotated[
-        bool, "Also entities that are flagged deleted; flows lead through them without this too."
-    ] = False
-    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
-    unlinked: Annotated[bool, "Unlinked relations too, with placeholders: entities known only by name."] = (
-        False
-    )
-    all_executions: Annotated[bool, "All executions of an operation, not only the latest."] = False
+    operations: Annotated[bool, "Show the queries and jobs between tables."] = False
+    deleted: Annotated[bool, "Show deleted entities. Paths through them are shown either way."] = False
+    control_flow: Annotated[bool, "Also show filters and joins (control flow)."] = False
+    unlinked: Annotated[bool, "Show placeholders: entities referenced by a job but never extracted."] = False
+    all_executions: Annotated[bool, "Show all executions of each operation, not only the latest."] = False
     go_on: Annotated[
         tuple[str, ...],
         "The id of a node at which to go one hop further than the depth. Repeatable.",

@@ -18,7 +18,7 @@ class Parameters:
 
 QUESTION = Question(
     name="rejects",
-    summary="Input that could not be read: where, and why.",
+    summary="Records that could not be parsed.",
     about="""
     Lines, records and files that could not be read, each with its place and the reason, the last seen first.
     Everything next to them was read. A reject that is seen again counts once, with the time when it was seen last.
@@ -28,5 +28,5 @@ QUESTION = Question(
     ask=asks("navlin.query.rejects:rejects"),
     answers="navlin.index.journal.rejects:Rejected",
     view="navlin.render.pages:rejects_view",
-    page=ListPage("Rejects", menu="Rejects"),
+    page=ListPage("Rejected records", menu="Data gaps/Rejected records"),
 )

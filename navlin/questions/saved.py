@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from navlin.query.saved import SavedSearches
 
 GROUP: Final = QuestionGroup(
-    "Searches that are kept under a name.",
+    "Saved searches.",
     """
     Searches under a name, for oneself or for everybody. `navlin search --saved NAME` and `navlin count --saved NAME` ask
     them.

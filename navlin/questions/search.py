@@ -23,8 +23,8 @@ TOLD_EVERY: Final = 10_000
 class Parameters:
     query: Query = ""
     saved: Saved = ""
-    limit: Annotated[int, "How many results at most.", range(MAX_LIMIT + 1)] = LIMIT
-    offset: Annotated[int, "How many of the first results to skip.", range(MAX_OFFSET + 1)] = 0
+    limit: Annotated[int, "Maximum number of results.", range(MAX_LIMIT + 1)] = LIMIT
+    offset: Annotated[int, "Number of results to skip.", range(MAX_OFFSET + 1)] = 0
     sort: Annotated[
         str, "FIELD asc or FIELD desc; the best match first without it.", Typed("FIELD [asc|desc]")
     ] = ""
@@ -32,7 +32,9 @@ class Parameters:
     facet: Annotated[tuple[str, ...], "Count the values of a field. Repeatable.", Typed("FIELD")] = ()
     csv: Annotated[bool, "The whole result as CSV, for spreadsheets."] = False
     jsonl: Annotated[bool, "The whole result as JSON lines."] = False
-    field: Annotated[tuple[str, ...], "With csv or jsonl: only this field. Repeatable.", Typed("FIELD")] = ()
+    field: Annotated[
+        tuple[str, ...], "Field to include with --csv or --jsonl. Repeatable.", Typed("FIELD")
+    ] = ()
 
 
 def _ask(request: QuestionRequest) -> SearchAnswer | Lines:

@@ -31,5 +31,5 @@ QUESTION = Question(
     ask=asks("navlin.query.unlinked:unlinked"),
     answers="navlin.query.unlinked:UnlinkedRelation",
     view="navlin.render.pages:unlinked_view",
-    page=ListPage("Unlinked relations", menu="Unlinked", beside=_counts),
+    page=ListPage("Unresolved relations", menu="Data gaps/Unresolved", beside=_counts),
 )

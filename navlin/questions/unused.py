@@ -31,7 +31,7 @@ class Parameters:
     ] = ()
     despite_gaps: Annotated[
         bool,
-        "Ignore gaps in coverage: rejected records and files, incomplete operations or views, silent weeks.",
+        "Assume that gaps (unreadable records, incomplete operations, idle weeks) contain no reads.",
     ] = False
     csv: Csv = False
 
@@ -70,7 +70,7 @@ def _ask(request: QuestionRequest) -> Lines | Views:
 
 QUESTION = Question(
     name="unused",
-    summary="Tables, partitions and directories that nothing is known to have read for some days.",
+    summary="Tables, partitions and directories with no recorded reads.",
     about="""
     Tables, partitions and directories that nothing is known to have read for so many days: how much they hold, whose
     they are, on what evidence.

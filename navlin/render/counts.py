@@ -7,11 +7,11 @@ from typing import Final
 
 _WORDS: Final[Mapping[str, str]] = {
     "records": "read",
-    "seen": "unchanged, reported again",
+    "seen": "unchanged",
     "late": "older than what the index holds",
     "withdrawn": "written as deleted already",
-    "purged": "of a time that a purge has removed",
-    "unclaimed": "not written, for no relation names them",
+    "purged": "skipped (older than last purge)",
+    "unclaimed": "skipped (not referenced)",
     "refused": "refused by Solr",
     "gone_entities": "entities that are gone",
     "gone_relations": "relations that are gone",
@@ -21,7 +21,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "linked": "changed by linking",
     "failed_splits": "splits that failed",
     "complete_listings": "complete listings",
-    "resolve_endpoints": "relations linked or unlinked",
+    "resolve_endpoints": "relations resolved or unresolved",
     "add_locations": "relations of paths changed",
     "resolve_views": "relations of views changed",
     "add_started_operations": "relations of workflows to what they started, changed",

@@ -12,7 +12,7 @@ from navlin.index.schema.fields import EPOCH_MS_FIELDS, solr_date
 from navlin.query.closure import MARKS
 from navlin.query.column_flows import ColumnNeighbour
 from navlin.query.show import Executions, RelationGroup, ShownEntity
-from navlin.render.field_words import field_words, relation_words
+from navlin.render.field_words import engine_words, field_words, relation_words, type_words
 from navlin.render.text import clean, name_text, plain_table
 
 VALUE_CHARS: Final = 1_000
@@ -23,15 +23,17 @@ def show_view(shown: ShownEntity) -> RenderableType:
     """Return a view of one entity: fields by owner, relations, executions, unlinked relations."""
     entity, fields = shown.entity, shown.fields
     parts: list[RenderableType] = [
-        name_text(entity, shown.title).append(f"  {entity.type}"),
+        name_text(entity, shown.title).append(
+            f" ({engine_words(clean(entity.source_type))} {type_words(entity.type)})"
+        ),
         Text(f"id {entity.id}", style="dim"),
     ]
     for title, group in (
-        (f"From {entity.source_type}", fields.extractor),
+        ("Technical metadata", fields.extractor),
         ("Technical properties", fields.technical),
-        ("People's words", fields.people),
-        ("From the linker", fields.linker),
-        ("navlin's own", fields.navlin),
+        ("Business metadata", fields.people),
+        ("Derived", fields.linker),
+        ("System", fields.navlin),
     ):
         if group:
             parts.extend((Text(), Text(title, style="bold"), _field_table(group)))
@@ -39,10 +41,10 @@ def show_view(shown: ShownEntity) -> RenderableType:
         between = ", ".join(clean(step.title) for step in each.between)
         marks = [mark for mark in MARKS if getattr(each, mark)]
         text = Text(f"Inherited: {clean(each.word.text)}, from {clean(each.origin.name)}", overflow="fold")
-        text.append(f", by way of {between}" if between else "")
+        text.append(f", via {between}" if between else "")
         text.append("".join(f"  {mark}" for mark in marks), style="yellow")
         parts.extend((Text(), text))
-    for incoming, title in ((True, "Comes from"), (False, "Goes to")):
+    for incoming, title in ((True, "Upstream"), (False, "Downstream")):
         if flows := [each for each in shown.flows if each.incoming == incoming]:
             parts.extend((Text(), Text(title, style="bold"), *map(_flow, flows)))
     if groups := shown.relations_for_people:
@@ -50,7 +52,7 @@ def show_view(shown: ShownEntity) -> RenderableType:
     if shown.executions.count:
         parts.extend((Text(), *_executions(shown.executions)))
     if shown.unlinked_count:
-        parts.extend((Text(), Text(f"Unlinked relations: {shown.unlinked_count}", style="bold")))
+        parts.extend((Text(), Text(f"Unresolved references: {shown.unlinked_count}", style="bold")))
         for related in shown.unlinked:
             relation = related.relation
             reason = f": {clean(relation.unlinked_reason)}" if relation.unlinked_reason else ""
@@ -87,7 +89,7 @@ def _relation_group(group: RelationGroup) -> Tree:
             text.stylize("strike")
             text.append(" (deleted)", style="not strike")
         if related.relation.unlinked:
-            text.append(" (unlinked)", style="italic")
+            text.append(" (unresolved)", style="italic")
         tree.add(text)
     if (more := group.count + group.deleted - len(group.listed)) > 0:
         tree.add(Text(f"and {more} more", style="dim"))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from navlin.model.plurals import counted
 from navlin.query.evidence import Evidence, UncertaintyKind
-from navlin.render.field_words import field_words, type_words
+from navlin.render.field_words import engine_words, field_words, type_words
 from navlin.render.text import clean, date_text, in_page, name_text, plain_table
 
 UNCERTAINTIES_LISTED: Final = 20
@@ -27,6 +27,7 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
     )
     pages.filters["words"] = field_words
     pages.filters["type_words"] = type_words
+    pages.filters["engine"] = engine_words
     pages.filters["plural"] = counted
     pages.filters["utc"] = date_text
     pages.filters["doubt_words"] = _kind_words
@@ -63,7 +64,7 @@ def evidence_view(evidence: Evidence) -> RenderableType:
         Text(),
         Text(f"Statements: {len(evidence.statements)}", style="bold"),
     ]
-    statements = plain_table("Makes", "Statement", "Last execution", "By")
+    statements = plain_table("Output", "Statement", "Last execution", "By")
     for each in evidence.statements:
         last = str(each.to_json()["executions"]["last"] or "")
         makes = ", ".join(clean(made.name) for made in each.makes)
@@ -82,12 +83,12 @@ def evidence_view(evidence: Evidence) -> RenderableType:
                 f"and {len(evidence.uncertainties) - UNCERTAINTIES_LISTED} more (--json and --html have all)"
             )
         )
-    parts.extend((Text(), Text("The index", style="bold")))
-    sources = plain_table("Source", "Last reading", "Last complete one", "State")
+    parts.extend((Text(), Text("Data freshness", style="bold")))
+    sources = plain_table("Source", "Last extraction", "Last full extraction", "State")
     for freshness in evidence.freshness:
         shown = freshness.to_json()
         state = f"{freshness.status}, held" if freshness.blocked_run else freshness.status
-        dates = (str(shown[key] or "not known") for key in ("lastReading", "lastCompleteReading"))
+        dates = (str(shown[key] or "unknown") for key in ("lastReading", "lastCompleteReading"))
         sources.add_row(clean(freshness.source.name), *dates, state)
     parts.append(sources)
     return Group(*parts)

@@ -13,31 +13,36 @@ _BORDER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+
 _SHOUTED: Final = re.compile(r"[A-Z]{2,}")
 CALLED: Final[Mapping[str, str]] = {
     "identity": "id",
-    "originalName": "name in its source",
-    "originalDescription": "comment in its source",
-    "name": "name given by people",
-    "parentPath": "lies in",
-    "firstClassParentId": "id of what contains it",
+    "originalName": "name in the source",
+    "originalDescription": "comment in the source",
+    "name": "display name",
+    "parentPath": "parent",
+    "firstClassParentId": "parent id",
     "metaClassName": "class",
     "packageName": "package",
-    "asOf": "time of its record",
+    "asOf": "time of the record",
     "extractorRunId": "run that wrote it",
     "partitionColNames": "partition columns",
     "fileSystemPath": "path",
     "inheritedTag": "inherited tags",
 }
 """Readable names of fields whose index names, split into words, would explain nothing."""
+_TYPES: Final = {"FIELD": "column", "SUB_OPERATION": "column expression", "OPERATION_EXECUTION": "execution"}
+_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
+"""Source types that are written in capitals; other types are capitalized like names."""
+STATE_WORDS: Final[Mapping[str, str]] = {"unlinked": "unresolved"}
+"""Field → readable state, where the field's name is not the word that people read."""
 _RELATED: Final[Mapping[tuple[str, bool], str]] = {
-    ("DATA_FLOW", True): "Data comes from",
-    ("DATA_FLOW", False): "Data goes to",
-    ("CONTROL_FLOW", True): "Control flow from",
-    ("CONTROL_FLOW", False): "Control flow to",
-    ("PARENT_CHILD", True): "Lies in",
-    ("PARENT_CHILD", False): "Contains",
-    ("LOGICAL_PHYSICAL", True): "Holds or runs",
-    ("LOGICAL_PHYSICAL", False): "Is kept or run as",
-    ("INSTANCE_OF", True): "Is an execution of",
-    ("INSTANCE_OF", False): "Was executed as",
+    ("DATA_FLOW", True): "Upstream (data)",
+    ("DATA_FLOW", False): "Downstream (data)",
+    ("CONTROL_FLOW", True): "Filtered by (control flow)",
+    ("CONTROL_FLOW", False): "Filters (control flow)",
+    ("PARENT_CHILD", True): "Parent",
+    ("PARENT_CHILD", False): "Children",
+    ("LOGICAL_PHYSICAL", True): "Backs table or runs operation",
+    ("LOGICAL_PHYSICAL", False): "Stored at or executed as",
+    ("INSTANCE_OF", True): "Execution of",
+    ("INSTANCE_OF", False): "Executions",
 }
 
 
@@ -48,9 +53,13 @@ def relation_words(kind: str, incoming: bool) -> str:
 
 
 def type_words(kind: str) -> str:
-    """Return a readable name for a type of entity: FIELD becomes "column", and both OPERATION and SUB_OPERATION become
-    "operation"."""
-    return {"FIELD": "column", "SUB_OPERATION": "operation"}.get(kind, kind.lower().replace("_", " "))
+    """Return a readable name for a type of entity, such as "column" for FIELD."""
+    return _TYPES.get(kind, kind.lower().replace("_", " "))
+
+
+def engine_words(source_type: str) -> str:
+    """Return a readable name for a source type: HIVE becomes "Hive"; initials such as HDFS stay."""
+    return source_type if source_type in _INITIALS else source_type.title()
 
 
 def field_words(field: str) -> str:

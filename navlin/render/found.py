@@ -13,6 +13,7 @@ from navlin.index.graph.entity import PATH_TYPES
 from navlin.index.schema.fields import RELATIONS
 from navlin.query.meant import FOLDED
 from navlin.query.search import SearchAnswer
+from navlin.render.field_words import STATE_WORDS
 from navlin.render.text import clean, name_text, plain_table
 
 _STATES: Final = ("deleted", "unlinked", "inferred", "incomplete")
@@ -24,9 +25,9 @@ def search_view(answer: SearchAnswer) -> RenderableType:
         return Text("nothing found" if not answer.total else f"{answer.total} found, none on this page")
     table = _relation_table(answer) if answer.core == RELATIONS else _entity_table(answer)
     first, last = answer.offset + 1, answer.offset + len(answer.documents)
-    counted = f"{first} to {last} of {answer.total}"
+    counted = f"Showing {first}–{last} of {answer.total}"
     if answer.truncated:
-        counted += f"; continue with --offset {last}"
+        counted += f"; use --offset {last} for more"
     facets = [_facet_line(name, counts) for name, counts in answer.facets.items()]
     return Group(table, Text(counted), *folded_lines(answer.folded), *facets)
 
@@ -55,7 +56,7 @@ def _entity_table(answer: SearchAnswer) -> Table:
 def _relation_table(answer: SearchAnswer) -> Table:
     table = plain_table("Type", "From", "To", "")
     for relation in answer.relations:
-        states = [state for state in _STATES if getattr(relation, state)]
+        states = [STATE_WORDS.get(state, state) for state in _STATES if getattr(relation, state)]
         ends = [Text(clean(end.name), overflow="fold") for end in (relation.ep1, relation.ep2)]
         table.add_row(relation.type, *ends, ", ".join(states))
     return table

@@ -14,6 +14,7 @@ from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import CutNode, Direction, Edge, Lineage, Node
 from navlin.query.columns import CONTAINED
 from navlin.query.data_flows import between_data
+from navlin.render.field_words import engine_words, type_words
 from navlin.render.text import clean, name_text
 
 MAX_INDENT: Final = 8
@@ -81,7 +82,8 @@ class _LineageIndex:
 
     def heading(self, node: Node) -> Text:
         text = name_text(node)
-        text.append(f"  {node.type} of {clean(node.source_type)}" if node.source_type else f"  {node.type}")
+        engine = f"{engine_words(clean(node.source_type))} " if node.source_type else ""
+        text.append(f" ({engine}{type_words(node.type)})")
         return text
 
     def beside(self) -> Iterable[Text]:
@@ -198,21 +200,21 @@ class _LineageIndex:
 
 
 def footnotes(
-    truncated_at: Sequence[CutNode], unlinked: int, shown_by: str = "--unlinked shows it"
+    truncated_at: Sequence[CutNode], unlinked: int, shown_by: str = "show with --unlinked"
 ) -> Iterable[Text]:
     """Yield notes on the gaps in a lineage: the nodes at which the lineage was truncated, and the number of relations
     to entities that were never extracted."""
     if truncated_at:
         yield Text()
-        yield Text("Truncated: there is more than is shown.", style="bold")
+        yield Text("Results are truncated:", style="bold")
         for cut in truncated_at[:CUTS_LISTED]:
             yield _cut_line(cut)
         if len(truncated_at) > CUTS_LISTED:
             yield Text(f"  and at {len(truncated_at) - CUTS_LISTED} more places")
     if unlinked:
         yield Text()
-        lead = agreeing(unlinked, "leads to a placeholder", "lead to placeholders")
-        yield Text(f"{counted(unlinked, 'unlinked relation')} {lead} ({shown_by}).")
+        ends = agreeing(unlinked, "an entity that was", "entities that were")
+        yield Text(f"{counted(unlinked, 'reference')} to {ends} never extracted ({shown_by})")
 
 
 def _cut_line(cut: CutNode) -> Text:

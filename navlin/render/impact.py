@@ -24,18 +24,18 @@ def impact_view(impact: Impact) -> RenderableType:
     """Return a view of the start, the total, the affected entities by owner, and notes on missing parts."""
     parts: list[RenderableType] = [name_text(impact.start).append(f"  {impact.start.type}")]
     if not impact.affected:
-        parts.append(Text("  nothing is known to come from it", style="dim"))
+        parts.append(Text("  no known downstream", style="dim"))
     else:
         parts.append(Text(f"  {total_words(impact)}", style="bold"))
     if impact.truncated_at:
         parts.append(Text(f"  {clean(impact.cut_words)} {MORE}.", style="bold", overflow="fold"))
     listed = impact.listed(LISTED)
     for owner, affected in listed.owners.items():
-        title = clean(owner) or "of nobody that is known"
+        title = clean(owner) or "No known owner"
         parts.extend((Text(), Text(f"{title}: {len(affected):,}", style="bold"), _table(affected)))
     if (more := len(impact.affected) - len(listed.affected)) > 0:
         parts.extend((Text(), Text(f"and {more:,} more: {ALL}", style="bold")))
-    parts.extend(footnotes((), impact.unlinked, "navlin lineage --unlinked shows it"))
+    parts.extend(footnotes((), impact.unlinked, "show with navlin lineage --unlinked"))
     return Group(*parts)
 
 

@@ -24,30 +24,30 @@ from navlin.render.text import clean, moment, plain_table
 
 def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
     """Return a table of relations: ends, reason, and time."""
-    table = plain_table("Type", "From", "To", "Through", "Reason", "Since", "Stated by")
+    table = plain_table("Type", "From", "To", "Through", "Reason", "Since", "Reported by")
     for each in page.results:
         kind = each.relation.type.lower().replace("_", " ")
         ends = [", ".join(one.name for one in side) for side in (each.ends.sources, each.ends.targets)]
         through = each.ends.through.name if each.ends.through else ""
         _add(table, kind, *ends, through, each.reason, each.relation.unlinked_since, each.stated_by)
-    return _whole(page, table, "no unlinked relations")
+    return _whole(page, table, "No unresolved relations")
 
 
 def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:
     """Return a table of operations, each with the reasons."""
-    table = plain_table("Operation", "Source", "Not known")
+    table = plain_table("Operation", "Source", "Missing")
     for each in page.results:
         _add(table, each.title, each.source, "; ".join(each.reasons))
         table.add_row(Text(each.operation.id, style="dim"))
-    return _whole(page, table, "no incomplete operations")
+    return _whole(page, table, "No incomplete operations")
 
 
 def rejects_view(page: Page[Rejected]) -> RenderableType:
     """Return a table of records that could not be parsed: place and reason."""
-    table = plain_table("Source", "Where", "Why", "Times", "Seen last")
+    table = plain_table("Source", "Place", "Reason", "Count", "Last seen")
     for each in page.results:
         _add(table, each.source, each.where, each.reason, f"{each.count:,}", moment(each.seen_ms))
-    return _whole(page, table, "no rejects")
+    return _whole(page, table, "No rejects")
 
 
 def runs_view(page: Page[RunRecord]) -> RenderableType:
@@ -64,14 +64,14 @@ def runs_view(page: Page[RunRecord]) -> RenderableType:
             each.status.value,
             ", ".join(filter(None, what)),
         )
-    return _whole(page, table, "no runs")
+    return _whole(page, table, "No runs")
 
 
 def blocked_view(loss: BlockedDeletions) -> RenderableType:
     """Return a table of the blocked deletions, and the command that accepts these deletions."""
     if loss.run is None:
-        return Text("no deletion of this source waits for a decision")
-    table = plain_table("Place", "What is there", "Entities at and below", right={"Entities at and below"})
+        return Text("Nothing to review for this source")
+    table = plain_table("Path", "Entity", "Entities affected", right={"Entities affected"})
     for each in loss.listed.results:
         _add(table, each.path, each.entity.name if each.entity else "", f"{each.entities:,}")
     accept = f"navlin extract {loss.run.source} --accept-loss '{loss.run.run_id}'"
@@ -84,7 +84,7 @@ def blocked_view(loss: BlockedDeletions) -> RenderableType:
 
 def purges_view(purges: Purges) -> RenderableType:
     """Return a table of the open purges, followed by the history."""
-    table = plain_table("Begun", "State", "Older than", "Asked by", "Removed")
+    table = plain_table("Started", "State", "Older than", "Requested by", "Removed")
     for each in (*purges.open, *purges.listed.results):
         removed = [
             f"{counts['removed']:,} {rule}" for rule, counts in each.rules.items() if counts["removed"]
@@ -93,14 +93,14 @@ def purges_view(purges: Purges) -> RenderableType:
         _add(table, moment(each.started_ms), each.state.value, moment(each.before_ms), each.asked_by, what)
     if purges.open and not purges.listed.total:
         return table
-    return _whole(purges.listed, table, "nothing has been purged yet")
+    return _whole(purges.listed, table, "No purges yet")
 
 
 def usage_view(usage: Usage) -> RenderableType:
     """Return a table of executions by user and operation, and the totals."""
     table = plain_table("User", "Operation", "Does", "Executions", "Last", right={"Executions"})
     for each in usage.listed.results:
-        user = each.user or "not known"
+        user = each.user or "unknown"
         _add(table, user, each.title, each.does, f"{each.executions:,}", moment(each.last_ms))
     cut = [Text("There are more operations or executions than navlin examines.")] if usage.cut else []
     reads, writes = counted(usage.reads, "execution"), counted(usage.writes, "execution")
@@ -117,5 +117,5 @@ def _whole(page: Page[Any], table: Table, nothing: str) -> RenderableType:
     if not results:
         return Text(nothing if not page.total else f"{page.total:,} in all, none on this page")
     last = page.offset + len(results)
-    more = f"; continue with --offset {last}" if page.truncated else ""
-    return Group(table, Text(f"{page.offset + 1:,} to {last:,} of {page.total:,}{more}"))
+    more = f"; use --offset {last} for more" if page.truncated else ""
+    return Group(table, Text(f"Showing {page.offset + 1:,}–{last:,} of {page.total:,}{more}"))

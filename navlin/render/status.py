@@ -28,10 +28,18 @@ COLUMNS: Final = (
     "rejects",
 )
 _RIGHT: Final = frozenset({"took", "lag", "next", "entities", "relations", "rejects"})
+_POSITIONS: Final[Mapping[str, str]] = {
+    "complete_ms": "last full listing",
+    "finished_ms": "newest end of an application",
+    "jobs finished_ms": "newest end of a job",
+    "settled": "finished",
+    "event id": "event",
+}
+"""Key of a position → words for people, where the key does not suffice."""
 _COUNTED: Final = (
-    ("unlinked relations", "unlinked", "relations", ("age", "reason")),
-    ("views whose text does not tell all", "unparsed", "views", ("reason",)),
-    ("operations of which something is not known", "incomplete", "operations", ("reason",)),
+    ("unresolved relations", "unlinked", "relations", ("age", "reason")),
+    ("views without complete lineage", "unparsed", "views", ("reason",)),
+    ("incomplete operations", "incomplete", "operations", ("reason",)),
 )
 """Tables of counts by reason: (title, key of the list in the status, key of the count, keys of the other columns)."""
 
@@ -59,7 +67,7 @@ def _parts(status: Json) -> Iterator[RenderableType]:
     yield from (Text(clean(line), style=style) for line, style in host_lines(status))
     if purge := status["purge"]:
         ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
-        yield Text(clean(f"the daily purge of {ago} ago did not finish: {purge['reason']}"), style="red")
+        yield Text(clean(f"the daily purge of {ago} ago failed: {purge['reason']}"), style="red")
     elif at_ms := status["last_purge_ms"]:
         yield Text(f"last daily purge: {span(max(0, now_ms - at_ms) / 1000)} ago")
     for left in status["left"]:
@@ -177,8 +185,9 @@ def backing_off(index: Json, now_ms: int) -> Iterator[str]:
 def positions(index: Json, now_ms: int) -> str:
     """Describe how far a source was read: the first positions, and the number of others."""
     first = list(index["positions"].items())[:SHOWN_POSITIONS]
-    shown = [_position(key, value, now_ms) for key, value in first]
-    more = index["position_count"] - len(shown)
+    # A digest means nothing to people.
+    shown = [_position(key, value, now_ms) for key, value in first if not key.endswith("digest")]
+    more = index["position_count"] - len(first)
     return "; ".join(shown) + (f"; and {more:,} more" if more else "")
 
 
@@ -187,21 +196,20 @@ def _position(key: str, value: object, now_ms: int) -> str:
     match value:
         case {"once": list(once), "most": int(most)}:
             missed = f", the last one missed {len(once):,} places" if once else ""
-            return f"full listings of the last week had up to {most:,} entities{missed}"
+            return f"full listings had up to {most:,} entities in the last week{missed}"
         case {"offset": int(offset), "size": int(size), **more} if size >= 0:
             return f"{more.get('path', key)} at byte {offset:,} of {size:,}"
         case {"offset": int(offset), **more}:
             return f"{more.get('path', key)} at byte {offset:,}"
         case {"size": int(size)}:
             return f"{key}, {size:,} bytes" if size >= 0 else f"{key}, read in part"
-        case int(at_ms) if key.endswith("_ms") and at_ms <= 0:
-            return f"{key.removesuffix('_ms')} never"
         case int(at_ms) if key.endswith("_ms"):
-            return f"{key.removesuffix('_ms')} {span(max(0, now_ms - at_ms) / 1000)} ago"
+            words = _POSITIONS.get(key, key.removesuffix("_ms"))
+            return f"{words} {span(max(0, now_ms - at_ms) / 1000)} ago" if at_ms > 0 else f"{words}: never"
         case int(number):
-            return f"{key} {number:,}"
+            return f"{_POSITIONS.get(key, key)} {number:,}"
         case list() | dict():
-            return f"{key} {len(value):,}"
+            return f"{len(value):,} {_POSITIONS.get(key, key)}"
     return f"{key} {value}"
 
 

@@ -24,7 +24,7 @@ def unused_view(known: ReadCoverage, largest: Sequence[EntityUsage], totals: Tot
     parts: list[RenderableType] = [
         Text(
             f"unused: {sums['unused'][many]:,} {many}, {decimal(sums['unused']['sizeBytes'])};"
-            f" not known: {sums['not known'][many]:,}; used: {sums['used'][many]:,}",
+            f" unknown: {sums['not known'][many]:,}; used: {sums['used'][many]:,}",
             style="bold",
         )
     ]
@@ -35,26 +35,28 @@ def unused_view(known: ReadCoverage, largest: Sequence[EntityUsage], totals: Tot
             table.add_row(*names, f"{each[many]:,}", decimal(each["sizeBytes"]))
         parts.extend((Text(), table))
     if largest:
-        table = plain_table("The largest", "Size", "Last known read", "By", "Where")
+        table = plain_table("Largest", "Size", "Last known read", "By", "Where")
         for usages in largest[:LISTED]:
             shown = usages.to_json()
-            size = "not known" if shown["sizeBytes"] is None else decimal(shown["sizeBytes"])
+            size = "unknown" if shown["sizeBytes"] is None else decimal(shown["sizeBytes"])
             if shown["sizeAsOf"]:
                 size += f" on {shown['sizeAsOf'][:10]}"
             where = ", ".join(map(clean, shown["locations"]))
             read = str(shown["lastRead"] or "none")
             table.add_row(name_text(usages.entity), size, read, clean(usages.last_reader), where)
-        parts.extend((Text(), table, Text(), Text("On what evidence", style="bold")))
+        parts.extend((Text(), table, Text(), Text("Evidence", style="bold")))
         parts.extend(Text("  " + clean(each), overflow="fold") for each in largest[0].reasons)
     if known.reasons and not totals.reasons:
-        parts.extend((Text(), Text("Why it is not known of all", style="bold")))
+        parts.extend((Text(), Text("Why some answers are unknown", style="bold")))
         parts.extend(Text("  " + clean(each), overflow="fold") for each in known.reasons)
     if totals.reasons:
-        parts.extend((Text(), Text("Why it is not known", style="bold")))
+        parts.extend((Text(), Text("Why the answer is unknown", style="bold")))
         reasons = plain_table(many.capitalize(), "Why")
         for reason, count in totals.reasons.most_common(LISTED):
             reasons.add_row(f"{count:,}", clean(reason))
         parts.append(reasons)
     if totals.reasons or known.reasons:
-        parts.extend((Text(), Text("vouch with --without-engine or --despite-gaps", style="dim")))
+        parts.extend(
+            (Text(), Text("if this does not matter here: --without-engine, --despite-gaps", style="dim"))
+        )
     return Group(*parts)

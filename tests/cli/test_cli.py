@@ -421,11 +421,11 @@ def test_status_shows_runs_positions_and_rejects(solr: Solr, tmp_path: Path) -> 
 NOW_MS = time.time_ns() // 1_000_000
 ABOUT_FIVE_HOURS_MS = 18_000_000 + 600_000
 POSITIONS: list[tuple[str, Any, str]] = [
-    ("event id", 1_234, "event id 1,234"),
-    ("complete_ms", NOW_MS - ABOUT_FIVE_HOURS_MS, "complete 5 h ago"),
-    ("complete_ms", 0, "complete never"),
-    ("open", {"application_1_0001": {"state": "RUNNING"}}, "open 1"),
-    ("rounds", [[5, 1_000], [6, 2_000]], "rounds 2"),
+    ("event id", 1_234, "event 1,234"),
+    ("complete_ms", NOW_MS - ABOUT_FIVE_HOURS_MS, "last full listing 5 h ago"),
+    ("complete_ms", 0, "last full listing: never"),
+    ("open", {"application_1_0001": {"state": "RUNNING"}}, "1 open"),
+    ("rounds", [[5, 1_000], [6, 2_000]], "2 rounds"),
     (
         "host:66:17",
         {"path": "/logs/one", "head": "8c1f", "head_bytes": 20, "offset": 17, "size": 20, "mtime_ns": 5},
@@ -437,12 +437,12 @@ POSITIONS: list[tuple[str, Any, str]] = [
     (
         "missing",
         {"once": [], "held_run": "", "shown": [], "most": 1_037, "at_ms": NOW_MS},
-        "full listings of the last week had up to 1,037 entities",
+        "full listings had up to 1,037 entities in the last week",
     ),
     (
         "missing",
         {"once": ["/db/t", "/db/u"], "held_run": "", "shown": [], "most": 37, "at_ms": NOW_MS},
-        "full listings of the last week had up to 37 entities, the last one missed 2 places",
+        "full listings had up to 37 entities in the last week, the last one missed 2 places",
     ),
     ("token", "a7", "token a7"),
 ]

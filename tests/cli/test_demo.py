@@ -32,7 +32,7 @@ from tests.support.listeners import listeners
 NOT_FOUND = 3
 
 BOARD_REPORT = """\
-shop.board_report  TABLE of HIVE
+shop.board_report (Hive table)
 
 Upstream
 shop.board_report

@@ -174,7 +174,7 @@ def test_a_list_continues_at_the_given_offset(asking: Asking, source: str) -> No
 
     assert [len(page["results"]) for page in pages] == [2, 1, 0]
     assert [page["truncated"] for page in pages] == [True, False, False]
-    assert "continue with --offset 2" in asking.command("runs", "--source", source, "--limit", "2").stdout
+    assert "use --offset 2 for more" in asking.command("runs", "--source", source, "--limit", "2").stdout
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -209,4 +209,4 @@ def test_an_empty_list_is_reported_with_an_exit_code(asking: Asking, waiting: Wo
     result = asking.command(name, "--source", waiting.impala.name)
 
     assert result.exit_code == Exit.NOTHING
-    assert result.stdout.strip() in ("no rejects", "no runs")
+    assert result.stdout.strip() in ("No rejects", "No runs")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,11 +15,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.demo import COMMAND, PATIENCE_S, SERVES, Demo, offered, pasted
+from tests.support.chromium import Chromium, started_chromium
+from tests.support.demo import COMMAND, PATIENCE_S, SERVES, Demo, offered, pasted, printed_address
 from tests.support.manual import page
 
 pytestmark = pytest.mark.services
 
+SCREENSHOTS = "NAVLIN_SCREENSHOTS"
+"""Environment variable with a folder that keeps the screenshots; `make screenshots` sets it."""
+OPEN = "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
 EXAMPLE_METASTORE = "thrift://hms.example.org:9083"
 
 
@@ -31,6 +37,10 @@ def demo(
         yield started
     finally:
         started.close()
+
+
+def _drawn(window: Chromium) -> None:
+    window.until(lambda: window.find("#diagram").get_attribute("data-state") == "ready", "no diagram")
 
 
 def commands(tutorial: str) -> list[str]:
@@ -74,3 +84,27 @@ def test_a_metastore_is_connected_as_the_tutorial_says(demo: Demo, tmp_path: Pat
             timeout=PATIENCE_S,
         )
         assert asked.returncode == 0, (each, asked.stdout, asked.stderr)
+
+
+def test_the_diagram_of_the_demo_is_pictured(demo: Demo, tmp_path: Path) -> None:
+    url, user, password = printed_address(demo)
+    with started_chromium(tmp_path) as window:
+        window.url = url
+        window.size(1000, 520)
+        window.open("/login")
+        window.find("[name=name]").send_keys(user)
+        window.find("[name=password]").send_keys(password)
+        window.find(".login button").click()
+        window.until(lambda: "/login" not in window.driver.current_url, "nobody is logged in")
+        window.open("/lineage?entity=shop.revenue&depth=2")
+        _drawn(window)
+        window.run(OPEN, "[aria-label='open the columns of revenue']")
+        window.until(lambda: window.count("[aria-label='close the columns of revenue']"), "no columns")
+        _drawn(window)
+        window.run("document.querySelector('header').remove()")
+        picture = tmp_path / "diagram.png"
+        window.picture(picture)
+
+    assert picture.stat().st_size > 20_000
+    if folder := os.environ.get(SCREENSHOTS):
+        shutil.copy(picture, folder)

@@ -211,7 +211,7 @@ def test_a_query_error_is_marked_at_its_position(viewer: Browser) -> None:
 
 def test_an_empty_result_suggests_the_next_step(viewer: Browser) -> None:
     found = page(viewer, "/search", query=f"originalName:{uuid4().hex}")
-    assert found.by_id["counted"].strip() == "Nothing found"
+    assert found.by_id["counted"].strip() == "No results"
     assert "/navlin/search" in found.links()
 
 
@@ -309,7 +309,7 @@ def test_an_expression_without_data_is_on_the_page_of_the_table_and_of_the_colum
         "control",
         f"sum → {world.name}.made",
         "count(1)",
-        "yes",
+        "recorded",
     ]
 
 
@@ -403,7 +403,7 @@ def test_an_unknown_name_suggests_similar_ones(world: World, viewer: Browser) ->
     orders = world.table("orders")
     world.index()
     found = page(viewer, "/details", 404, entity=f"{world.name}.order")
-    assert f"nothing is called {world.name}.order" in found.by_id["problem"]
+    assert f'no entity named "{world.name}.order' in found.by_id["problem"]
     assert f"/navlin/details?entity={orders.identity}" in found.links()
 
 
@@ -431,7 +431,7 @@ def test_entities_inheriting_a_tag_are_shown_with_their_path(
     assert f"{world.name}.report.id" in found.by_id["listed"]
     assert f"{world.name}.orders.id" in found.by_id["listed"]
     assert f"insert → {world.name}.report" in found.by_id["listed"]
-    assert "No entity has" in page(viewer, "/inherited", word=uuid4().hex).text
+    assert "Nothing is tagged" in page(viewer, "/inherited", word=uuid4().hex).text
 
 
 @pytest.mark.parametrize(("tab", "to"), [("", "/details"), ("lineage", "/lineage")])
@@ -599,9 +599,9 @@ def test_markup_in_names_and_metadata_is_escaped_on_every_page(
 
 
 def test_an_unknown_address_has_an_error_page_and_a_json_form(viewer: Browser) -> None:
-    assert "there is nothing at this address" in page(viewer, "/nowhere", 404).by_id["problem"]
+    assert "page not found" in page(viewer, "/nowhere", 404).by_id["problem"]
     # Clients of the API still get JSON errors.
-    assert viewer.send("GET", "/nowhere").json() == {"message": "there is nothing at this address"}
+    assert viewer.send("GET", "/nowhere").json() == {"message": "page not found"}
 
 
 def test_each_source_is_shown_with_its_runs_and_an_administrator_may_run_it(

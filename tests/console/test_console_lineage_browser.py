@@ -133,7 +133,7 @@ def test_by_default_sample_merge_comes_from_sample_07(browser: Chromium, merge: 
     assert flows(browser) == {"sample_07 -> sample_merge"}
     assert left_of(browser, "sample_07", "sample_merge")
     assert browser.count(".node.start") == 1
-    assert "leads to a placeholder" in browser.find("#notes").text
+    assert "1 reference to an entity that was never extracted" in browser.find("#notes").text
 
 
 def test_with_deleted_the_temporary_table_appears_struck_through(browser: Chromium, merge: Key) -> None:
@@ -324,7 +324,7 @@ def test_a_tables_location_is_drawn_from_the_path_only(browser: Chromium, world:
     assert browser.count(".edge.logical-physical .tip") == 0
     drawn(browser, table)
     assert flows(browser) == set()
-    assert "Nothing flows here" in browser.find("#notes").text
+    assert "No lineage recorded" in browser.find("#notes").text
 
 
 def test_databases_are_boxes_around_their_tables(browser: Chromium, world: World) -> None:
@@ -418,7 +418,7 @@ def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
 ) -> None:
     browser.open("/lineage?entity=nothing.like.this")
     ready(browser, "failed")
-    assert "nothing is called nothing.like.this" in browser.find("#problem").text
+    assert 'no entity named "nothing.like.this"' in browser.find("#problem").text
     assert browser.find("#problem").get_attribute("role") == "alert"
     # Never respond to this request: the page must show that it is loading, and accept another request.
     browser.run(
@@ -430,7 +430,7 @@ def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
     entity.clear()
     entity.send_keys(chain["d"].identity, "\n")
     ready(browser, "asking")
-    assert browser.find("#state").text == "Asking the server…"
+    assert browser.find("#state").text == "Loading…"
     assert browser.find("#diagram").get_attribute("aria-busy") == "true"
     browser.run("window.fetch = window.kept")
     browser.find(".switches .box button").click()

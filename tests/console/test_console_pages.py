@@ -74,13 +74,13 @@ def test_unused_tables_are_counted_by_verdict_as_in_the_api(console: ConsoleEsta
     asked: dict[str, Any] = {"days": 30, "without_engine": engines, "despite_gaps": "true"}
     answered = viewer.send("GET", "/api/navlin/v1/unused", params=asked).json()
     found = page(viewer, "/unused", **asked)
-    for verdict in ("unused", "not known", "used"):
-        assert f"{verdict}{answered['totals'][verdict]['tables']}" in found.by_id["sums"]
+    for verdict, words in (("unused", "Unused"), ("not known", "Unknown"), ("used", "Used")):
+        assert f"{words}{answered['totals'][verdict]['tables']}" in found.by_id["sums"]
     assert answered["totals"]["unused"] == {"tables": 1, "sizeBytes": 3 << 30}
     assert cells(found, "owners")[1] == ["ann", "sales", "1", "3.2 GB"]
     assert cells(found, "listed")[1][:3] == ["sales.abandoned", "3.2 GB", "none"]
-    assert "HIVE reads nothing here" in found.by_id["evidence"]
-    assert "its location is unknown" in found.by_id["reasons"]
+    assert "Hive reads nothing here" in found.by_id["evidence"]
+    assert "location unknown" in found.by_id["reasons"]
     assert "cut" not in found.by_id
     [csv] = [each for each in found.links() if "csv=true" in each]
     assert "days=30&without_engine=hive&without_engine=impala&without_engine=spark&despite_gaps=True" in csv
@@ -133,12 +133,12 @@ def test_a_purge_is_previewed_before_it_is_confirmed(console: ConsoleEstate, chi
     address = f"/request?id={newest_request(console)}"
     dry = page(chief, address)
     assert dry.by_id["state"].strip() == "done"
-    assert "would go" in dry.by_id["report"].lower()
+    assert "to be removed" in dry.by_id["report"].lower()
     assert console.solr.count("nav_elements", executions) == before
     sent(chief, dry, "/purge")
     console.answer_requests()
     done = page(chief, f"/request?id={newest_request(console)}")
-    assert "What went" in done.by_id["report"]
+    assert ": removed" in done.by_id["report"]
     assert not done.of("form", id="remove")
     assert console.solr.count("nav_elements", executions) == 0
     past = page(chief, "/purges").by_id["past"]
@@ -153,7 +153,7 @@ def test_an_empty_purge_offers_no_removal(console: ConsoleEstate, chief: Browser
     console.answer_requests()
     found = page(chief, "/request", id=left.id)
     assert found.by_id["state"] == "done"
-    assert found.by_id["nothing"] == "Nothing would go."
+    assert found.by_id["nothing"] == "Nothing to remove."
     assert not found.of("form", id="remove")
 
 
@@ -193,7 +193,7 @@ def test_a_job_is_shown_with_its_result(console: ConsoleEstate, chief: Browser) 
     assert "1,204 of 1,300" in shown[Job.EXTRACT].by_id["report"]
     assert "entities that are gone: 1,204" in shown[Job.EXTRACT].text
     assert f"/navlin/held?source={console.held}" in shown[Job.EXTRACT].links()
-    assert "relations linked or unlinked: 12,345" in shown[Job.LINK].text
+    assert "relations resolved or unresolved: 12,345" in shown[Job.LINK].text
 
 
 # -- Held runs and sources -----------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_the_command_shows_the_history_of_purges(console: ConsoleEstate) -> None
 def test_a_source_without_a_blocked_run_and_an_unknown_source_are_reported(
     console: ConsoleEstate, viewer: Browser
 ) -> None:
-    assert "No loss of this source waits" in page(viewer, "/held", source="estate-impala").text
+    assert "Nothing to review for this source" in page(viewer, "/held", source="estate-impala").text
     assert "has no source 'nope'" in page(viewer, "/held", 404, source="nope").by_id["problem"]
 
 
@@ -253,7 +253,7 @@ def test_each_source_shows_its_age_and_last_runs(viewer: Browser) -> None:
     assert max(tallest) == 32
     assert min(tallest) >= 3
     impala = found.by_id["source-2"]
-    assert "2 unlinked" in impala
+    assert "2 unresolved" in impala
     assert " s ago" in impala
     assert "nodaemon" not in found.by_id
 
@@ -270,7 +270,7 @@ def test_runs_and_sources_have_different_words_for_different_counts(viewer: Brow
 
 
 def test_sources_lists_sources_that_are_not_configured_any_more(viewer: Browser) -> None:
-    assert "estate-hdfs: not configured any more" in page(viewer, "/sources").text
+    assert "estate-hdfs: no longer configured" in page(viewer, "/sources").text
 
 
 def test_an_unfinished_daily_purge_is_shown_above_the_sources(
@@ -299,7 +299,7 @@ def test_columns_are_in_order_with_their_expressions(console: ConsoleEstate, vie
 
 def test_the_history_of_a_table_is_listed_newest_first(console: ConsoleEstate, viewer: Browser) -> None:
     text = page(viewer, "/details", entity=console.report.identity).by_id["changes"]
-    words = ["renamed from", "dropped and created anew", "first seen", "created\n"]
+    words = ["renamed from", "recreated", "first seen", "created\n"]
     places = [text.rindex(each.strip()) if each == "created\n" else text.index(each) for each in words]
     assert places == sorted(places)
     assert "sales.revenue_2025" in text

@@ -152,7 +152,7 @@ def test_a_sub_operation_redirects_to_its_statement(crowded: CrowdedEstate, view
     assert answer.status_code == 303
     assert answer.headers["Location"].endswith(crowded.keys["nightly revenue"].identity)
     output = run(crowded.web.file, "show", part["identity"]).output
-    assert output.startswith("nightly revenue → shop.revenue  OPERATION\n")
+    assert output.startswith("nightly revenue → shop.revenue (Spark operation)\n")
 
 
 # -- Distinct names ------------------------------------------------------------------------------------------------------
@@ -198,13 +198,13 @@ def test_all_readers_of_a_hub_are_counted_and_operations_use_no_tables_place(
 
 def test_truncation_is_one_line_with_the_way_to_the_rest(crowded: CrowdedEstate, viewer: Browser) -> None:
     terminal = run(crowded.web.file, "impact", "shop.hub", "--max-nodes", "100").output
-    [line] = [each for each in terminal.splitlines() if "There is more" in each]
-    assert "There is more downstream at " in line
+    [line] = [each for each in terminal.splitlines() if "Results are truncated" in each]
+    assert "Results are truncated at " in line
     assert "--max-nodes follows more." in line
     assert "at least 99 tables" in terminal
     rows = table(run(crowded.web.file, "impact", "shop.hub", "--max-nodes", "100", "--csv").stdout)
     assert [bool(row["truncated"]) for row in rows].count(True) == 1
-    assert "There is more downstream" in rows[-1]["truncated"]
+    assert "Results are truncated" in rows[-1]["truncated"]
     layered = page(viewer, "/impact", entity=crowded.world.named("l0_t00").identity)
     # More than one page lists: 20 tables, 19 operations, and 39 columns in each of five tables.
     assert "All as CSV" in page(viewer, "/impact", entity=crowded.keys["hub"].identity).by_id["more"]
@@ -235,7 +235,7 @@ def test_a_column_shows_its_source_columns_expression_and_inherited_tags(
         assert each in of_table
     terminal = run(crowded.web.file, "show", "shop.revenue.amount").output
     assert (
-        "Comes from\n  shop.facts.amount  through nightly revenue → shop.revenue\n    sum(facts.amount)"
+        "Upstream\n  shop.facts.amount  through nightly revenue → shop.revenue\n    sum(facts.amount)"
         in terminal
     )
 
@@ -369,7 +369,7 @@ def test_plus_expands_all_columns_and_greys_those_without_lineage(
     assert names == [f"c{number:02d}" for number in range(COLUMNS)]
     assert window.texts(f"[data-box='{layered}'] .row.idle + .row-name") == ["c39"]
     label = window.find(f"[data-box='{layered}'] .row.idle").get_attribute("aria-label")
-    assert "no lineage is known" in label
+    assert "no lineage recorded" in label
 
 
 def test_the_list_next_to_the_diagram_leads_from_column_to_column(

@@ -1,11 +1,8 @@
-"""The built manual in a real browser: its search, its policy, the console's help links, and the screenshots in it."""
+"""The built manual in a real browser: its search, its policy, and the console's help links."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +13,6 @@ from tests.support.console_estate import ConsoleEstate
 
 pytestmark = pytest.mark.services
 
-SCREENSHOTS = "NAVLIN_SCREENSHOTS"
-"""Environment variable with a folder that keeps the screenshots; `make screenshots` sets it."""
 HOSTS = "return performance.getEntriesByType('resource').map((each) => new URL(each.name).host)"
 
 
@@ -59,16 +54,3 @@ def test_every_help_link_leads_to_its_section(console: ConsoleEstate, window: Ch
             address = str(window.find("a.help[href]").get_attribute("href"))
             assert re.fullmatch(r"http://[^/]+/navlin/docs/reference/console\.html#page-[a-z]+", address)
             assert f'id="{address.partition("#")[2]}"' in built
-
-
-def test_the_diagram_is_pictured(console: ConsoleEstate, window: Chromium, tmp_path: Path) -> None:
-    window.size(1200, 640)
-    window.open(f"/lineage?entity={console.report.identity}&depth=3&open={console.report.identity}")
-    window.until(lambda: window.count("#picture .node") + window.count("#picture .head"), "no diagram")
-    window.until(lambda: window.find("#diagram").get_attribute("data-state") == "ready", "not drawn")
-    picture = tmp_path / "diagram.png"
-    window.picture(picture)
-
-    assert picture.stat().st_size > 20_000
-    if folder := os.environ.get(SCREENSHOTS):
-        shutil.copy(picture, folder)

@@ -260,7 +260,7 @@ def test_an_unparsable_query_may_be_a_name_and_is_otherwise_refused(world: World
     world.index()
     assert names(world, "fnd.odd (1")[0] == "TABLE odd (1"
     assert names(world, "fnd.odd (1.a:b")[0] == "FIELD a:b"
-    with pytest.raises(QueryError, match="a parenthesis is not closed, at character 1"):
+    with pytest.raises(QueryError, match="unclosed parenthesis, at character 1"):
         names(world, "(fnd.nothing")
 
 

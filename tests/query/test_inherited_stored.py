@@ -597,7 +597,7 @@ def test_changes_by_edits_and_extractions_are_searchable_counted_and_shown(
     )
     (way,) = json.loads(run(toml, "show", "db.c", "--json").stdout)["inherited"]
     assert (way["word"], way["fromName"], "db.b" in way["path"]) == ("PII", "db.a", True)
-    assert "Inherited: PII, from db.a, by way of" in " ".join(run(toml, "show", "db.c").stdout.split())
+    assert "Inherited: PII, from db.a, via" in " ".join(run(toml, "show", "db.c").stdout.split())
 
     (tmp_path / "web").mkdir()
     with running_web(solr.address, tmp_path / "web") as web:

@@ -166,7 +166,7 @@ def test_an_unknown_name_suggests_similar_ones(world: World, name: str, expected
     ],
 )
 def test_no_name_breaks_the_query(world: World, name: str) -> None:
-    with pytest.raises(UnknownName, match="nothing is called"):
+    with pytest.raises(UnknownName, match="no entity named"):
         entity_named(world.solr, name)
 
 

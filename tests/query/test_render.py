@@ -84,7 +84,7 @@ def operation_named(world: World, text: str) -> Key:
 def test_lineage_is_printed_as_two_trees(world: World, total: Key) -> None:
     view = seen(lineage_view(lineage(world.solr, total.identity)))
     upstream, downstream = view.split("Downstream\n")
-    assert upstream.startswith("db.total  TABLE of HIVE\n\nUpstream\ndb.total\n")
+    assert upstream.startswith("db.total (Hive table)\n\nUpstream\ndb.total\n")
     assert "── <-- /landing  via /warehouse/total\n" in upstream
     assert (
         page(
@@ -111,7 +111,7 @@ def test_lineage_is_printed_as_two_trees(world: World, total: Key) -> None:
             └── --> db.orders  via db.dropped (deleted)
                 └── --> db.total  (shown above)
 
-        1 unlinked relation leads to a placeholder (--unlinked shows it).
+        1 reference to an entity that was never extracted (show with --unlinked)
         """
     )
 
@@ -124,10 +124,7 @@ def test_columns_are_listed_below_their_edge(world: World, total: Key) -> None:
     assert "── <.. db.customers\n" in view
     assert "region ..> amount\n" in view
     assert "Downstream" not in view
-    assert (
-        "Truncated: there is more than is shown.\n  at db.orders, upstream: there is more beyond the requested depth"
-        in view
-    )
+    assert "Results are truncated:\n  at db.orders, upstream: more beyond the selected depth" in view
 
 
 def test_deleted_and_unlinked_nodes_are_marked_even_without_colour(world: World, total: Key) -> None:
@@ -144,13 +141,13 @@ def test_deleted_and_unlinked_nodes_are_marked_even_without_colour(world: World,
 
 def test_a_location_and_an_execution_name_their_table_and_operation(world: World, total: Key) -> None:
     location = seen(lineage_view(lineage(world.solr, world.path("/warehouse/total").identity)))
-    assert location.startswith("/warehouse/total  DIRECTORY of HDFS\nlocation of db.total\n")
+    assert location.startswith("/warehouse/total (HDFS directory)\nlocation of db.total\n")
     assert "/warehouse/total\n└── <-- /landing\n" in location
     assert "db.total\n└── --> db.report\n" in location
     execution = execution_key(operation_named(world, "insert into total table orders"), "query 1")
     view = seen(lineage_view(lineage(world.solr, execution.identity)))
     assert " ".join(view.split()).startswith(
-        "insert into total table orders → db.total · query 1 OPERATION_EXECUTION of IMPALA"
+        "insert into total table orders → db.total · query 1 (Impala execution)"
         " execution of insert into total table orders → db.total "
     )
 
@@ -160,7 +157,7 @@ def test_an_isolated_table_has_nothing_upstream_or_downstream(world: World) -> N
     world.index()
     assert seen(lineage_view(lineage(world.solr, alone.identity))) == page(
         """
-        db.alone (deleted)  TABLE of HIVE
+        db.alone (deleted) (Hive table)
 
         Upstream
           nothing
@@ -192,7 +189,7 @@ def test_a_name_cannot_control_the_terminal() -> None:
         view = seen(lineage_view(answer), terminal=terminal)
         assert "[red]a�[2Jb��c[/]" in view
         assert "\x1b[2J" not in view
-        assert "at �x: the limit of the search is reached" in view
+        assert "at �x: search limit reached" in view
 
 
 def test_an_uncertain_edge_is_marked() -> None:
@@ -211,7 +208,7 @@ def test_search_results_are_a_table(world: World, total: Key) -> None:
         TABLE  db.customers          HIVE
         TABLE  db.dropped (deleted)  HIVE
         TABLE  db.orders             HIVE
-        1 to 3 of 5; continue with --offset 3
+        Showing 1–3 of 5; use --offset 3 for more
         type: TABLE 5
         """
     )
@@ -224,7 +221,7 @@ def test_search_results_are_a_table(world: World, total: Key) -> None:
     relations = seen(
         search_view(search(world.solr, f"unlinked:true AND ep1Ids:{world.named('ghost').identity}"))
     )
-    assert "DATA_FLOW  db.ghost  insert into total table ghost  unlinked\n1 to 1 of 1\n" in relations
+    assert "DATA_FLOW  db.ghost  insert into total table ghost  unresolved\nShowing 1–1 of 1\n" in relations
     assert seen(search_view(search(world.solr, f"{mine} AND type:PARTITION"))) == "nothing found\n"
     assert (
         seen(search_view(search(world.solr, f"{mine} AND type:TABLE", offset=10)))
@@ -258,26 +255,26 @@ def test_an_entity_is_shown_in_groups(world: World, total: Key) -> None:
     world.elements[total.identity].update({"tags": ["gold"], "cp_gov.steward": "eve", "tp_format": ["orc"]})
     world.index()
     view = seen(show_view(show(world.solr, total.identity)))
-    assert view.startswith(f"db.total  TABLE\nid {total.identity}\n\nFrom HIVE\n")
+    assert view.startswith(f"db.total (Hive table)\nid {total.identity}\n\nTechnical metadata\n")
     assert "\nTechnical properties\n  format  orc\n" in view
-    assert "\nPeople's words\n  gov.steward  eve\n  tags         gold\n" in view
-    assert "\nnavlin's own\n  time of its record  2026-01-01T00:00:00.000Z\n" in view
-    assert "\nData comes from: 2\n" in view
-    assert "\nData goes to: 1\n└── insert into report table total → db.report\n" in view
-    assert "\nIs kept or run as: 1\n└── /warehouse/total\n" in view
+    assert "\nBusiness metadata\n  gov.steward  eve\n  tags         gold\n" in view
+    assert "\nSystem\n  time of the record  2026-01-01T00:00:00.000Z\n" in view
+    assert "\nUpstream (data): 2\n" in view
+    assert "\nDownstream (data): 1\n└── insert into report table total → db.report\n" in view
+    assert "\nStored at or executed as: 1\n└── /warehouse/total\n" in view
     assert "\nExecutions: 3, last 2026-01-01T00:00:00.002Z by etl\n" in view
     assert "query 2  etl  FINISHED" in view
     ghost = operation_named(world, "insert into total table ghost")
     unlinked = seen(show_view(show(world.solr, ghost.identity)))
-    assert "\nUnlinked relations: 1\n  data flow db.ghost: no match\n" in unlinked
-    assert "db.ghost (unlinked)\n" in unlinked
+    assert "\nUnresolved references: 1\n  data flow db.ghost: no match\n" in unlinked
+    assert "db.ghost (unresolved)\n" in unlinked
 
 
 def test_an_unclear_name_lists_the_candidates(world: World, total: Key) -> None:
     with pytest.raises(UnknownName) as unknown:
         entity_named(world.solr, "db.customerz")
     said = with_entities(str(unknown.value), unknown.value.more)
-    assert said.startswith("nothing is called db.customerz; did you mean db.customers")
+    assert said.startswith('no entity named "db.customerz"; did you mean db.customers')
     assert "\n  db.customers  TABLE  HIVE  " in said
     other = World(world.solr, "render-other")
     other.table("total")

@@ -230,7 +230,7 @@ def test_facets_count_every_match(world: World) -> None:
     ("query", "sentence"),
     [
         ("", "the query is empty"),
-        ("(type:TABLE", "a parenthesis is not closed, at character 1"),
+        ("(type:TABLE", "unclosed parenthesis, at character 1"),
         ("type:TABLE)", "a closing parenthesis has no opening one, at character 11"),
         ("type:TABLE AND", "nothing follows AND before the query ends, at character 12"),
         ("AND type:TABLE", "nothing precedes AND, at character 1"),

@@ -46,7 +46,7 @@ def test_a_statement_is_named_by_its_outputs(own: str, writes: list[str], name: 
     [
         ("tp_columnIndex", "column index"),
         ("up_steward", "steward"),
-        ("originalName", "name in its source"),
+        ("originalName", "name in the source"),
         ("serDeLibName", "ser de lib name"),
         ("jobID", "job ID"),
         ("gov.level", "gov.level"),
@@ -61,10 +61,10 @@ def test_a_field_name_is_shown_in_words(field: str, words: str) -> None:
 def test_types_and_relations_are_shown_in_words() -> None:
     assert [type_words(each) for each in ("FIELD", "OPERATION_EXECUTION", "SUB_OPERATION")] == [
         "column",
-        "operation execution",
-        "operation",
+        "execution",
+        "column expression",
     ]
-    assert relation_words("DATA_FLOW", incoming=True) == "Data comes from"
+    assert relation_words("DATA_FLOW", incoming=True) == "Upstream (data)"
     assert relation_words("ANOTHER", incoming=True) == "Other relations"
 
 

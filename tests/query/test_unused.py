@@ -537,13 +537,13 @@ TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (written_since, UNUSED, ""),
     (a_file_was_accessed_since, USED, "accessed after it was written"),
     (a_file_was_written_since, UNUSED, ""),
-    (it_is_young, UNKNOWN, "only since"),
-    (navlin_is_young, UNKNOWN, "only since"),
-    (it_was_dropped_and_created_again, UNKNOWN, "only since"),
+    (it_is_young, UNKNOWN, "first seen only on"),
+    (navlin_is_young, UNKNOWN, "first seen only on"),
+    (it_was_dropped_and_created_again, UNKNOWN, "first seen only on"),
     (it_was_renamed, UNKNOWN, "renamed"),
-    (an_engine_is_not_followed, UNKNOWN, "no source records what SPARK reads"),
-    (of_hive_only_a_metastore_is_read_that_recorded_renames, UNKNOWN, "no source records what HIVE reads"),
-    (an_engine_is_followed_only_since, UNKNOWN, "records what SPARK reads only since"),
+    (an_engine_is_not_followed, UNKNOWN, "no source records reads by Spark"),
+    (of_hive_only_a_metastore_is_read_that_recorded_renames, UNKNOWN, "no source records reads by Hive"),
+    (an_engine_is_followed_only_since, UNKNOWN, "records reads by Spark only since"),
     (an_engine_fell_silent, UNKNOWN, "recorded no execution in 6 weeks"),
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
     (another_source_has_nothing_to_read_yet, UNUSED, ""),
@@ -554,7 +554,7 @@ TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (a_navlin_that_left_no_reads_has_purged_since, UNKNOWN, "without a record of last reads"),
     (a_navlin_that_left_no_reads_has_purged_older_executions, UNUSED, ""),
     (a_purge_that_lost_reads_is_forgotten, UNKNOWN, "without a record of last reads"),
-    (it_lies_there_only_since, UNKNOWN, "known to lie at /data/old only since"),
+    (it_lies_there_only_since, UNKNOWN, "location /data/old known only since"),
     (an_operation_that_reads_it_has_no_time, UNKNOWN, "its last execution is unknown"),
     (an_operation_is_incomplete, UNKNOWN, "is incomplete"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),
@@ -570,7 +570,7 @@ TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (the_file_system_fails, UNKNOWN, "cannot be read: gone"),
     (a_loss_of_the_file_system_is_held, UNKNOWN, "are held"),
     (it_lies_where_nobody_reads, UNKNOWN, "no configured source"),
-    (nobody_knows_where_it_lies, UNKNOWN, "its location is unknown"),
+    (nobody_knows_where_it_lies, UNKNOWN, "location unknown"),
     (another_table_lies_there, UNKNOWN, "db.other"),
     (another_table_lies_inside, UNKNOWN, "db.other"),
     (another_table_lies_around, UNKNOWN, "db.other"),
@@ -645,7 +645,7 @@ def test_the_command_prints_unused_tables_and_the_space_they_free(estate: Estate
     rows = list(csv.DictReader(io.StringIO(printed.stdout.removeprefix("\ufeff"))))
     assert tuple(rows[0]) == COLUMNS
     shown = run(file, "unused", "--days", str(DAYS))
-    assert (shown.exit_code, "not known" in shown.stdout) == (Exit.NOTHING, True)
+    assert (shown.exit_code, "unknown" in shown.stdout) == (Exit.NOTHING, True)
     assert run(file, "unused").exit_code == Exit.USAGE
     assert run(file, "unused", "--days", "0").exit_code == Exit.USAGE
 

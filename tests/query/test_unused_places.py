@@ -171,7 +171,7 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], UsageStatus, str]] = [
     (it_holds_no_file, UNKNOWN, "no file"),
     (of_a_file_no_access_time_is_kept, UNKNOWN, "have no access time"),
     (the_image_does_not_have_it, UNKNOWN, "nothing there"),
-    (it_is_not_known_where_it_lies, UNKNOWN, "its location is unknown"),
+    (it_is_not_known_where_it_lies, UNKNOWN, "location unknown"),
     (the_image_is_old, UNKNOWN, f"the last whole image is from {solr_date(NOW_MS - 20 * DAY_MS)}"),
     (no_image_was_read, UNKNOWN, "no whole image"),
     (a_part_of_the_image_could_not_be_read, UNKNOWN, "no whole image"),
@@ -182,7 +182,7 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], UsageStatus, str]] = [
     (its_path_was_read_before_the_image, USED, "its path was read"),
     (its_path_was_read_since_the_image, UNKNOWN, "its table was read since"),
     (the_partition_beside_it_was_accessed, UNUSED, ""),
-    (an_engine_fails_since_the_image, UNKNOWN, "no source records what SPARK reads"),
+    (an_engine_fails_since_the_image, UNKNOWN, "no source records reads by Spark"),
     (another_table_lies_there, UNKNOWN, "db.other"),
 ]
 
@@ -308,4 +308,4 @@ def test_the_command_judges_the_requested_kind(estate: Imaged, tmp_path: Path) -
     assert [each["name"] for each in answer["partitions"]] == ["db.old.ds=1"]
     assert answer["totals"]["not known"] == {"partitions": 1, "sizeBytes": 1_000}
     shown = run(file, "unused", "--days", "90", "--of", "directories")
-    assert (shown.exit_code, "Why it is not known of all" in shown.stdout) == (Exit.NOTHING, True)
+    assert (shown.exit_code, "Why some answers are unknown" in shown.stdout) == (Exit.NOTHING, True)

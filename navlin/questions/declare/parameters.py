@@ -181,7 +181,7 @@ def from_json(cls: type[T], given: Any) -> T:
         raise Refusal("the body must be a JSON object")
     known = sorted(each.name for each in parameters_of(cls))
     if unknown := sorted(given.keys() - {*known}):
-        raise Refusal(f"there is no parameter {', '.join(unknown):.200}; there are {', '.join(known)}")
+        raise Refusal(f"unknown parameter {', '.join(unknown):.200}; known: {', '.join(known)}")
     return _filled(cls, given)
 
 

@@ -10,12 +10,12 @@ from navlin.questions.declare.parameters import Typed
 
 Entity = Annotated[str, "db.table, db.table.column, a path, or an id.", Typed(first=True)]
 Query = Annotated[str, "A name, words, or Solr's syntax as users of Navigator typed it.", Typed(first=True)]
-Saved = Annotated[str, "Instead of a query: the saved search NAME, or OWNER/NAME.", Typed("NAME")]
+Saved = Annotated[str, "Use this saved search instead of QUERY: NAME, or OWNER/NAME.", Typed("NAME")]
 Filter = Annotated[tuple[str, ...], "A further query that results must match. Repeatable.", Typed("QUERY")]
 Source = Annotated[str, "Only of the source of this name.", Typed("NAME")]
 Reason = Annotated[str, "Only for this reason, as `navlin status` shows it.", Typed("TEXT")]
-Limit = Annotated[int, "How many results at most.", range(1, MOST + 1)]
-Offset = Annotated[int, "How many of the first results to skip.", range(MOST_OFFSET + 1)]
+Limit = Annotated[int, "Maximum number of results.", range(1, MOST + 1)]
+Offset = Annotated[int, "Number of results to skip.", range(MOST_OFFSET + 1)]
 Csv = Annotated[bool, "The answer as CSV, for spreadsheets."]
 
 

@@ -3,7 +3,7 @@
 import { askShown } from "./ask.js";
 import { mayTurn } from "./graph.js";
 import { linkOf } from "./list.js";
-import { agreeing, breakable, counted, fieldWords, inWords, oneLine, printable, titleOf } from "./names.js";
+import { agreeing, breakable, counted, engineIn, fieldWords, inWords, oneLine, printable, titleOf } from "./names.js";
 import { html } from "./svg.js";
 
 const TEXTS = ["queryTextFull", "queryText"];
@@ -16,16 +16,16 @@ const VALUE_CHARS = 500;
 export function showNode(panel, node, graph, view, acts) {
   const id = node.id;
   const buttons = [
-    html("button", { type: "button", class: "quiet", "data-act": "start", click: () => acts.startAt(id) }, "Start here"),
-    ...(mayTurn(graph, node) ? [hopButton("upstream", "← one hop", graph.boxOf(id), acts)] : []),
-    ...(mayTurn(graph, node) ? [hopButton("downstream", "one hop →", graph.boxOf(id), acts)] : []),
+    html("button", { type: "button", class: "quiet", "data-act": "start", click: () => acts.startAt(id) }, "Center on this"),
+    ...(mayTurn(graph, node) ? [hopButton("upstream", "Expand upstream", graph.boxOf(id), acts)] : []),
+    ...(mayTurn(graph, node) ? [hopButton("downstream", "Expand downstream", graph.boxOf(id), acts)] : []),
     node.placeholder ? null : html("a", { href: acts.detailsAddress(id), "data-act": "details" }, "All details"),
   ];
   const states = [
     node.deleted && "deleted",
-    (node.placeholder || node.granted) && "placeholder: known only by name",
-    node.idle && "no lineage is known",
-    node.unlinked && `${counted(node.unlinked, "unlinked relation")} ${agreeing(node.unlinked, "leads to a placeholder", "lead to placeholders")}`,
+    (node.placeholder || node.granted) && "placeholder: referenced by a job, never extracted",
+    node.idle && "no lineage recorded",
+    node.unlinked && `${counted(node.unlinked, "reference")} to ${agreeing(node.unlinked, "an entity that was", "entities that were")} never extracted`,
   ].filter(Boolean);
   const facts = html("div", { class: "facts", "aria-live": "polite" });
   panel.replaceChildren(
@@ -53,9 +53,9 @@ export function showEdge(panel, line, graph, acts) {
     ...flags.map((flag) => html("p", { class: "state" }, FLAGS[flag])),
     facts,
   );
-  if (line.members.length > 1) facts.append(html("p", {}, `It stands for ${line.members.length} edges.`));
+  if (line.members.length > 1) facts.append(html("p", {}, `Summarises ${line.members.length} column edges.`));
   if (edge.via.length) {
-    facts.append(html("h3", {}, "Passes through"), html("ul", { class: "via" }, ...edge.via.map((hop) => viaOf(hop, acts))));
+    facts.append(html("h3", {}, "Via"), html("ul", { class: "via" }, ...edge.via.map((hop) => viaOf(hop, acts))));
   }
   const operations = edge.via.filter((hop) => /OPERATION$/.test(hop.type) && !hop.placeholder).slice(0, VIA_LISTED);
   for (const hop of operations) {
@@ -77,9 +77,9 @@ function expressionsOf(edges, acts) {
 }
 
 const FLAGS = {
-  inferred: "inferred: nothing says it, where things lie suggests it",
-  incomplete: "incomplete: there was more than was recorded",
-  parsed: "read from an SQL text, not recorded by an engine",
+  inferred: "Inferred from the storage location; no job recorded it",
+  incomplete: "Incomplete: something is missing in the record",
+  parsed: "Parsed from SQL; no engine recorded it",
 };
 
 function hopButton(way, words, box, acts) {
@@ -89,12 +89,11 @@ function hopButton(way, words, box, acts) {
 
 /** Shows a hint, because nothing is selected. */
 export function showNothing(panel) {
-  panel.replaceChildren(html("p", { class: "dim" }, "Select a node or an edge to see what is known of it."));
+  panel.replaceChildren(html("p", { class: "dim" }, "Select a node or edge to see its details."));
 }
 
 function heading(node) {
-  const of = node.sourceType ? ` of ${node.sourceType}` : "";
-  const kind = html("p", { class: "dim" }, `${inWords(node.type)}${of}`);
+  const kind = html("p", { class: "dim" }, [node.sourceType ? engineIn(node.sourceType) : "", inWords(node.type)].join(" ").trim());
   const name = titleOf(node);
   return html("div", {}, kind, html("h2", { class: node.deleted ? "deleted" : null }, ...breakable(name)));
 }
@@ -125,7 +124,7 @@ function searchFor(node, acts) {
   const own = oneLine(node.name).split(".").pop();
   const escaped = own.replace(/[^\p{L}\p{N}_]/gu, "?");
   const address = acts.searchAddress(`queryText:*${escaped}*`);
-  return html("p", {}, "No source recorded it. ", html("a", { href: address }, "Search query texts for its name"));
+  return html("p", {}, "Not extracted from any source. ", html("a", { href: address }, "Search queries that mention it"));
 }
 
 /** Adds the fields of an entity from the index. With `brief`, adds only its name and texts. */
@@ -170,7 +169,7 @@ function tagOf(field, tag, acts) {
 function runsOf(executions) {
   if (!executions.count) return "";
   const by = executions.lastPrincipal ? ` by ${printable(executions.lastPrincipal)}` : "";
-  const last = executions.last ? `, the last ${new Date(executions.last).toLocaleString()}${by}` : "";
+  const last = executions.last ? `, last run ${new Date(executions.last).toLocaleString()}${by}` : "";
   return html("p", { class: "runs" }, `${counted(executions.count, "execution")}${last}`);
 }
 

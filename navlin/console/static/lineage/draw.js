@@ -2,7 +2,7 @@
 // or the relation.
 
 import { deletedOn } from "./graph.js";
-import { calledIn, inWords, titleOf } from "./names.js";
+import { calledIn, engineIn, inWords, titleOf } from "./names.js";
 import { sourceIcon, typeIcon } from "./icons.js";
 import { HEAD_PX, ROW_PX } from "./picture.js";
 import { headOf } from "./places.js";
@@ -159,12 +159,12 @@ export function readAloud(node, graph) {
     node.deleted && "deleted",
     node.placeholder && "placeholder",
     node.id === graph.start && "the start",
-    node.unlinked && `${node.unlinked} unlinked`,
-    node.idle && "no lineage is known",
+    node.unlinked && `${node.unlinked} unresolved`,
+    node.idle && "no lineage recorded",
   ].filter(Boolean);
-  const of = node.sourceType ? ` of ${inWords(node.sourceType)}` : "";
-  const counts = `${flows(graph.into.get(node.id))} in, ${flows(graph.outOf.get(node.id))} out`;
-  return [`${inWords(node.type)}${of} ${titleOf(node)}`, ...states, counts].join(", ");
+  const counts = `${flows(graph.into.get(node.id))} upstream, ${flows(graph.outOf.get(node.id))} downstream`;
+  const engine = node.sourceType ? [engineIn(node.sourceType)] : [];
+  return [`${inWords(node.type)} ${titleOf(node)}`, ...engine, ...states, counts].join(", ");
 }
 
 /** Returns the button of a box, and the texts displayed on it. These are hidden from screen readers, because the
@@ -238,7 +238,7 @@ function toggleOf(box) {
 
 function arrowOf(box, way) {
   const left = way === "upstream";
-  const words = `one hop further ${way} of ${calledIn(box.node).own}`;
+  const words = `expand ${calledIn(box.node).own} ${way}`;
   return svg(
     "g",
     {
@@ -258,7 +258,7 @@ function arrowOf(box, way) {
 
 function hiddenOf({ hidden, x, y, width, height }, graph) {
   const name = titleOf(graph.nodes.get(hidden.cut.id));
-  const words = `hidden: more ${hidden.way} of ${name}; opens a diagram that starts there`;
+  const words = `more ${hidden.way} of ${name}: open in a new diagram`;
   return svg(
     "g",
     {

@@ -1,32 +1,32 @@
 // The legend of the diagram.
 
-import { inWords } from "./names.js";
+import { engineIn, inWords } from "./names.js";
 import { SOURCES_DRAWN, TYPES_DRAWN, sourceIcon, typeIcon } from "./icons.js";
 import { html, svg } from "./svg.js";
 
 const LINES = [
   ["edge data-flow", "data flows from left to right"],
-  ["edge control-flow", "control flow: a filter or join condition"],
-  ["edge logical-physical", "lies at, or was run as"],
+  ["edge control-flow", "control flow: filter or join"],
+  ["edge logical-physical", "stored at, or executed as"],
 ];
 
 /** Returns the parts of the legend, each a list with a title. */
 export function legend() {
   const types = TYPES_DRAWN.map((type) => item(typeIcon({ type }, 2, 2, 16), inWords(type)));
-  const sources = SOURCES_DRAWN.map((type) => item(sourceIcon(type, 2, 2, 14), `of ${type}`));
+  const sources = SOURCES_DRAWN.map((type) => item(sourceIcon(type, 2, 2, 14), engineIn(type)));
   const lines = LINES.map(([kind, words]) => {
     const way = svg("path", { class: "way", d: "M0 10H28" });
     const tip = kind.includes("physical") ? null : svg("path", { class: "tip", d: "M36 10L28 6.5L28 13.5Z" });
     return item(svg("g", { class: kind }, way, tip), words, 38);
   });
   const others = [
-    item(typeIcon({ placeholder: true }, 2, 2, 16), "placeholder: known only by name"),
-    item(svg("path", { class: "sign hidden-sign", d: "M4 10h.1M10 10h.1M16 10h.1" }), "hidden: more than is shown at once; opens a diagram of its own"),
-    item(svg("path", { class: "sign", d: "M7 5L12 10L7 15" }), "one hop further"),
+    item(typeIcon({ placeholder: true }, 2, 2, 16), "placeholder: referenced, never extracted"),
+    item(svg("path", { class: "sign hidden-sign", d: "M4 10h.1M10 10h.1M16 10h.1" }), "more nodes than can be shown: opens them in a new diagram"),
+    item(svg("path", { class: "sign", d: "M7 5L12 10L7 15" }), "expand one level"),
     item(svg("path", { class: "sign", d: "M4 10h12M10 4v12" }), "its columns"),
     html("li", {}, html("span", { class: "deleted" }, "name"), " deleted"),
   ];
-  return [list("Lines", lines, "wide"), list("Types", types), list("Sources", sources), list("Else", others, "wide"), keyboard()];
+  return [list("Lines", lines, "wide"), list("Types", types), list("Sources", sources), list("Other symbols", others, "wide"), keyboard()];
 }
 
 function list(title, items, kind) {
@@ -39,13 +39,13 @@ function item(sign, words, width = 20) {
 }
 
 const KEYS = [
-  ["← →", "along edges"],
-  ["↑ ↓", "to the next one above or below, and its columns"],
-  ["Enter", "shows what is known of it; opens a hidden one"],
-  ["Space", "opens and closes its columns"],
-  ["< >", "one hop further upstream, downstream"],
-  ["+ − 0", "nearer, farther, all of it; Shift and arrows move the picture"],
-  ["Esc", "selects nothing"],
+  ["← →", "follow edges"],
+  ["↑ ↓", "next node above or below, and its columns"],
+  ["Enter", "show details; open collapsed nodes"],
+  ["Space", "open or close the columns"],
+  ["< >", "expand upstream, downstream"],
+  ["+ − 0", "zoom in, zoom out, fit; Shift+arrow keys pan"],
+  ["Esc", "clear selection"],
 ];
 
 function keyboard() {

@@ -5,7 +5,7 @@ import { keyOf } from "./graph.js";
 import { html } from "./svg.js";
 
 const LISTED = 1000;
-const KINDS = { DATA_FLOW: "data", CONTROL_FLOW: "control", LOGICAL_PHYSICAL: "lies at, run as", INSTANCE_OF: "ran as" };
+const KINDS = { DATA_FLOW: "data", CONTROL_FLOW: "control", LOGICAL_PHYSICAL: "stored at", INSTANCE_OF: "execution" };
 
 /** Fills the table's body and caption with the edges of a graph. Nodes without an edge follow. */
 export function fillList(table, graph, acts) {

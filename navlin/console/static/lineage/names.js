@@ -62,12 +62,19 @@ export function databaseOf(node) {
   return TABLES.has(node.type) ? calledIn(node).place : "";
 }
 
-/** Returns a type in words: TABLE → table, OPERATION_EXECUTION → operation execution. A sub-operation is a
- * computation. */
+/** Returns a type in words: TABLE → table, OPERATION_EXECUTION → execution, SUB_OPERATION → column expression. */
 export function inWords(type) {
-  if (type === "SUB_OPERATION") return "computation";
+  if (type === "SUB_OPERATION") return "column expression";
+  if (type === "OPERATION_EXECUTION") return "execution";
   if (type === "FIELD") return "column";
   return String(type).toLowerCase().replaceAll("_", " ");
+}
+
+const INITIALS = ["HDFS", "YARN", "S3", "SDK"];
+
+/** HIVE → Hive; initials stay. */
+export function engineIn(type) {
+  return INITIALS.includes(type) ? type : type.charAt(0) + type.slice(1).toLowerCase();
 }
 
 let called = null;

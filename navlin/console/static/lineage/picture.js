@@ -37,7 +37,7 @@ function boxOf(graph, view, node, arrows, fonts) {
   const state = node.placeholder ? "placeholder" : node.deleted ? "deleted" : "";
   const place = [name.place || inWords(node.type), state].filter(Boolean).join(" · ");
   const rows = listed.map((part) => rowOf(part, node, fonts));
-  if (empty) rows.push({ id: "", node: null, text: "no columns are known", width: 190 });
+  if (empty) rows.push({ id: "", node: null, text: "no column lineage", width: 190 });
   const own = cutInMiddle(name.own, WIDEST_TEXT_PX, fonts.name);
   const small = cutInMiddle(place, WIDEST_TEXT_PX, fonts.place);
   const width = Math.max(

@@ -5,8 +5,8 @@ import { html } from "./svg.js";
 
 const STATES = {
   empty: "Name a table, a column, a path or an operation above.",
-  asking: "Asking the server…",
-  arranging: "Arranging…",
+  asking: "Loading…",
+  arranging: "Laying out…",
   drawing: "Drawing…",
   ready: "",
 };
@@ -47,25 +47,25 @@ function logIn() {
 
 /** Shows the number of objects and lines, and notes on omissions. */
 export function showSummary(page, graph, shown, acts) {
-  const parts = [counted(shown.boxes.size, "object"), counted(shown.lines.length, "line")];
-  if (shown.hidden.length) parts.push(`hidden at ${counted(shown.hidden.length, "place")}`);
+  const parts = [counted(shown.boxes.size, "node"), counted(shown.lines.length, "edge")];
+  if (shown.hidden.length) parts.push(`${shown.hidden.length} collapsed`);
   const byReason = Map.groupBy(shown.notes, (cut) => cut.reason);
   const notes = [...byReason].map(([reason, cuts]) => html("li", { "data-reason": reason }, noteOf(cuts, acts)));
   const between = graph.deletedBetween();
   if (between) {
-    const words = `${counted(between, "deleted object")} ${agreeing(between, "lies", "lie")} between others. `;
+    const words = `${counted(between, "deleted node")} ${agreeing(between, "lies", "lie")} between others. `;
     notes.push(html("li", { "data-reason": "deleted" }, words, change(agreeing(between, "Show it", "Show them"), { deleted: true }, acts)));
   }
   if (graph.unlinked) {
-    const words = `${counted(graph.unlinked, "unlinked relation")} ${agreeing(graph.unlinked, "leads to a placeholder", "lead to placeholders")}. `;
-    notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show it", { unlinked: true }, acts)));
+    const words = `${counted(graph.unlinked, "reference")} to ${agreeing(graph.unlinked, "an entity that was", "entities that were")} never extracted. `;
+    notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show", { unlinked: true }, acts)));
   }
   for (const { id, direction } of graph.nothing) {
-    const words = `There is nothing more directly ${direction} of ${titleOf(graph.nodes.get(id))}.`;
+    const words = `${titleOf(graph.nodes.get(id))} has no further ${direction}.`;
     notes.push(html("li", { "data-reason": "nothing more" }, words));
   }
   if (!shown.lines.length && !shown.hidden.length) {
-    const words = "Nothing flows here, as far as is known. With operations, or unlinked relations, there may be more.";
+    const words = "No lineage recorded. Try showing operations or missing entities.";
     notes.push(html("li", { "data-reason": "nothing" }, words));
   }
   page.querySelector("#summary").textContent = parts.join(", ");
@@ -74,11 +74,11 @@ export function showSummary(page, graph, shown, acts) {
 
 const WORDS = {
   executions: "only the latest executions are shown. ",
-  columns: "the limit of shown columns is reached.",
-  walked: "the limit of the search is reached.",
-  depth: "there is more beyond the requested depth.",
-  nodes: "the limit of shown nodes is reached.",
-  fan_out: "it has more relations than are followed.",
+  columns: "column limit reached.",
+  walked: "search limit reached.",
+  depth: "more beyond the selected depth.",
+  nodes: "node limit reached.",
+  fan_out: "too many relations to follow from this node.",
 };
 
 /** Returns one note for all truncations with the same reason. */
