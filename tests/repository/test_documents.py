@@ -8,10 +8,12 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from navlin.cli import COMMANDS, EPILOG, main
+from navlin.cli.forward import command as forward
 from navlin.cli.invocation import Exit
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 from navlin.service.loader import load_extractors
@@ -107,6 +109,8 @@ def test_a_document_names_only_existing_commands_and_options(name: str) -> None:
         groups = ("index", "annotations", "user", "token", "host-token", "saved", "export")
         command = words[:2] if words[0] in groups and words[1:2] and words[1].islower() else words[:1]
         help_text = CliRunner().invoke(main, [*command, "--help"]).output
+        if words[0] == "forward":  # its --help is the agent's, which does not list the command's own options
+            help_text += forward.get_help(click.Context(forward))
         for option in (word for word in words if word.startswith("--")):
             assert option in help_text, mention
 
