@@ -10,7 +10,7 @@ from navlin.cli.terminal import say
 @click.command(
     "forward",
     short_help="Send this host's log files to a navlin on another host.",
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 @click.option(
     "--write-agent",
@@ -22,8 +22,18 @@ def command(*, write_agent: Path | None, arguments: tuple[str, ...]) -> None:
     """Send files that only grow, such as lineage logs and Spark's event logs, to a navlin on another host.
 
     The agent needs Python 3.6 or newer, and nothing else. `--write-agent FILE` writes it as one file, to be copied to
-    hosts without navlin; it runs there as `FILE ARGUMENTS`. Otherwise it runs here, with the arguments that
-    `navlin forward --help` lists. The host needs a token: `navlin host-token add`.
+    hosts without navlin; it runs there as `FILE ARGUMENTS`. Otherwise it runs here. The host needs a token:
+    `navlin host-token add`.
+
+    \b
+    Arguments of the agent:
+      --url URL                           Where navlin answers, as https://navlin.example:7187.
+      --token-file FILE                   The file with the token of this host.
+      --ca-file FILE                      PEM of who signed navlin's certificate.
+      --source NAME=DIRECTORY[:PATTERN]   A directory to send; may be repeated.
+      --poll S                            Seconds between looks, if changes are not noticed by themselves.
+      --once                              End when everything is sent.
+      @FILE                               Arguments from a file, one a line.
 
     \b
     Examples:

@@ -84,7 +84,8 @@ def test_root_is_refused_if_another_user_owns_the_state(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    first = {"index": "create", "annotations": "export", "user": "add", "token": "add", "saved": "add"}
+    first = {"index": "create", "annotations": "export", "user": "add", "token": "add", "host-token": "add"}
+    first["saved"] = "add"
     group = [command, first[command]] if command in first else [command]
     shown = CliRunner().invoke(main, [*group, "--help"])
 
