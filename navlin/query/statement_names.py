@@ -124,7 +124,8 @@ def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
     named = names_of_statements(graph, kinds, own)
     if not named:
         return lineage
-    hops = {hop.id: named_hop(hop, named) for edge in lineage.edges for hop in edge.via if hop.id in named}
+    passed = {hop.id: hop for edge in lineage.edges for hop in edge.via if hop.id in named}
+    hops = {each: named_hop(hop, named) for each, hop in passed.items()}
     return replace(
         lineage,
         nodes=tuple(_named_node(each, named) for each in lineage.nodes),
