@@ -170,7 +170,7 @@ def test_a_trailing_slash_and_a_stripped_prefix_are_the_same_address(web: Web) -
         ("/show", {"entity": ""}, 400, "entity must be given"),
         ("/requests/../../../etc/passwd", {}, 404, ""),
         ("/requests/%2e%2e%2fx", {}, 404, ""),
-        ("/nothing", {}, 404, "nothing at this address"),
+        ("/nothing", {}, 404, "page not found"),
     ],
 )
 def test_an_invalid_request_is_refused_with_a_message(

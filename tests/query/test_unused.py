@@ -555,7 +555,7 @@ TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (a_navlin_that_left_no_reads_has_purged_older_executions, UNUSED, ""),
     (a_purge_that_lost_reads_is_forgotten, UNKNOWN, "without a record of last reads"),
     (it_lies_there_only_since, UNKNOWN, "location /data/old known only since"),
-    (an_operation_that_reads_it_has_no_time, UNKNOWN, "its last execution is unknown"),
+    (an_operation_that_reads_it_has_no_time, UNKNOWN, "run times are unknown"),
     (an_operation_is_incomplete, UNKNOWN, "is incomplete"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),
     (its_rows_are_counted, UNKNOWN, "record does not say what it reads"),
@@ -598,7 +598,7 @@ def test_a_waived_gap_is_named_in_the_evidence(estate: Estate) -> None:
     vouched = UsageQuestion(DAYS, NOW_MS, without_engines=("spark",), despite_gaps=True)
     verdict, reasons = estate.of_old(vouched)
     assert verdict == UNUSED
-    assert "SPARK reads nothing here" in reasons
+    assert "Spark reads nothing here" in reasons
     assert "the gaps in coverage" in reasons
 
 
