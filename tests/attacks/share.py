@@ -61,7 +61,7 @@ def share_by_many_tokens(room: Room) -> None:
                         Content_Encoding="gzip",
                     ).status
 
-                for round_ in range(12):
+                for round_ in range(20):
                     statuses = together(6, lambda i, r=round_: fill(r * 6 + i))
                     taken += sum(s == 201 for s in statuses)
                     refused += sum(s == 429 for s in statuses)
