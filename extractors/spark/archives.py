@@ -15,7 +15,7 @@ from io import SEEK_SET, BufferedReader, RawIOBase
 from typing import IO, BinaryIO, Final, cast
 
 from extractors.spark.codecs import Damaged
-from extractors.spark.forms import Log, LogPart, find_logs
+from extractors.spark.forms import ARCHIVE, Log, LogPart, find_logs
 from extractors.spark.lines import OUT_BYTES_FREE, open_part
 from extractors.spark.places import BUFFER_BYTES, FileEntry, FileStore, is_hidden
 
@@ -26,7 +26,6 @@ MAX_RATIO: Final = 100
 """Maximum ratio of decompressed bytes to the bytes of the archive, beyond the first `OUT_BYTES_FREE` bytes. Event logs
 reach 10 to 50.
 """
-_SUFFIX: Final = ".zip"
 _MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED: Final = 1
 _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
@@ -94,7 +93,7 @@ class ArchivePlace:
 
 def is_archive(place: FileStore, part: LogPart) -> bool:
     """Whether a file is an archive, judging by its name or its first bytes."""
-    if part.name.endswith(_SUFFIX):
+    if part.name.endswith(ARCHIVE):
         return True
     with open_part(place, part) as raw:
         return raw.read(len(_MAGICS[0])) in _MAGICS
@@ -112,7 +111,7 @@ def check(members: Sequence[zipfile.ZipInfo], archive_bytes: int) -> None:
             raise NotReadable(f"a zip archive whose file {name} lies outside of it")
         if each.flag_bits & _ENCRYPTED:
             raise NotReadable(f"a zip archive whose file {name} is encrypted")
-        if each.filename.lower().endswith(_SUFFIX):
+        if each.filename.lower().endswith(ARCHIVE):
             raise NotReadable(f"a zip archive within a zip archive, {name}: take it out")
     out_bytes = sum(each.file_size for each in members)
     if out_bytes > OUT_BYTES_FREE + MAX_RATIO * archive_bytes:

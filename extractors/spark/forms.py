@@ -21,6 +21,8 @@ from typing import Final
 from extractors.spark.places import FileEntry, FileStore
 
 IN_PROGRESS: Final = ".inprogress"
+ARCHIVE: Final = ".zip"
+"""Suffix of an archive of logs. An empty one is not a log that begins, but a download that failed."""
 _COMPACTING: Final = ".compact.inprogress"
 _ROLLING: Final = "eventlog_v2_"
 _EVENTS: Final = re.compile(r"events_(\d+)_.*?(\.compact)?$")
@@ -108,7 +110,7 @@ def find_logs(place: FileStore, directory: str, known: Callable[[str, int], bool
                 yield log
         elif _DATABRICKS.match(entry.name):
             databricks.append(entry)
-        elif entry.size:
+        elif entry.size or entry.name.endswith(ARCHIVE):
             name = _plain_name(entry.path)
             part = LogPart(_plain_name(entry.name), entry.path, entry.size)
             finished = not entry.name.endswith(IN_PROGRESS)

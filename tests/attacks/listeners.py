@@ -247,7 +247,8 @@ def what_can_be_read(room: Room) -> None:
             Path("/var/tmp"),
             Path.home() / ".ivy2",
         ):
-            for path in root.rglob("*") if root.exists() else ():
+            # Files come and go meanwhile, and os.walk passes over what is no longer there.
+            for path in (Path(at, name) for at, _, names in os.walk(root) for name in names):
                 try:
                     info = path.lstat()
                 except OSError:

@@ -148,6 +148,7 @@ def claiming(size: int) -> bytes:
 UNREADABLE: dict[str, tuple[Callable[[], bytes], str]] = {
     "truncated": (lambda: zipped({NAME: LOG})[:-30], "not read as a zip archive: File is not a zip file"),
     "of something else": (lambda: LOG, "not read as a zip archive: File is not a zip file"),
+    "of no bytes": (lambda: b"", "not read as a zip archive: File is not a zip file"),
     "empty": (lambda: zipped({}), "a zip archive without an event log"),
     "of another thing": (lambda: zipped({"a/b/c.txt": b"x"}), "a zip archive without an event log"),
     "with a way out": (lambda: zipped({f"../{NAME}": LOG}), "lies outside of it"),
