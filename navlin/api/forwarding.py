@@ -35,7 +35,7 @@ from navlin.api.bodies import Bodies, json_of
 from navlin.api.hosts import FILES_BELOW, HostReceiver
 from navlin.api.json_bounds import Octets
 from navlin.api.turns import Turns
-from navlin.forward.host_files import RANGE_BYTES, HostFiles, NoRoom, NotThere
+from navlin.forward.host_files import RANGE_BYTES, HostFiles, NoRoom, DoesNotFollow
 from navlin.model.extractor import FILES
 
 log = structlog.stdlib.get_logger(__name__)
@@ -83,7 +83,7 @@ class _Forwarding:
             log.warning("range refused", reason=str(full), host=host)
             self._refused(host, str(full))
             return error_answer(507, str(full), {"Retry-After": "60"})
-        except NotThere as there:
+        except DoesNotFollow as there:
             return json_answer({"message": str(there), "size": there.size, "mark": there.mark}, 409)
         except FileNotFoundError:
             raise HttpError(404, "there is no such file of this host") from None

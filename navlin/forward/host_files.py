@@ -49,7 +49,7 @@ ReadToEnd = Callable[[Mapping[str, int]], Collection[str]]
 """Function that maps paths and sizes to the paths of the files that were read to the end."""
 
 
-class NotThere(Exception):
+class DoesNotFollow(Exception):
     """A range does not continue the file. ``size`` and ``mark`` are the end of the file as it is."""
 
     def __init__(self, size: int, mark: str) -> None:
@@ -114,7 +114,7 @@ class HostFiles:
     ) -> int:
         """Append a range. Return the new size. When this returns, the range survives a crash of the machine.
 
-        Raises `NotThere`, `NoRoom` and OSError. A new file begins with a range at offset 0.
+        Raises `DoesNotFollow`, `NoRoom` and OSError. A new file begins with a range at offset 0.
         """
         path = self._path(host, source, file_id)
         while True:
@@ -126,7 +126,7 @@ class HostFiles:
                         continue  # it was removed to make room
                     here = _mark_of(descriptor, status.st_size)
                     if offset != status.st_size or mark != here:
-                        raise NotThere(status.st_size, here)
+                        raise DoesNotFollow(status.st_size, here)
                     self._require_room(host, len(data), 0)
                     self._write(descriptor, offset, data)
                     with suppress(FileNotFoundError):  # no file of the source has a name yet
@@ -138,7 +138,7 @@ class HostFiles:
                 if self._come_back(path):
                     continue
                 if offset or mark != EMPTY_MARK:
-                    raise NotThere(0, EMPTY_MARK) from None
+                    raise DoesNotFollow(0, EMPTY_MARK) from None
                 self._require_room(host, len(data), 1)
                 self._create(path)
                 self._add_used(host, 0, 1)
