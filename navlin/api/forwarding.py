@@ -35,7 +35,7 @@ from navlin.api.bodies import Bodies, json_of
 from navlin.api.hosts import FILES_BELOW, HostReceiver
 from navlin.api.json_bounds import Octets
 from navlin.api.turns import Turns
-from navlin.forward.host_files import RANGE_BYTES, HostFiles, NoRoom, DoesNotFollow
+from navlin.forward.host_files import RANGE_BYTES, DoesNotFollow, HostFiles, NoRoom
 from navlin.model.extractor import FILES
 
 log = structlog.stdlib.get_logger(__name__)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from navlin.forward.host_files import KEEP_S, HostFiles, NoRoom, NotThere, safe_name
+from navlin.forward.host_files import KEEP_S, DoesNotFollow, HostFiles, NoRoom, safe_name
 from tests.openlineage.test_openlineage_door import at_most
 from tests.support.other_hosts import EMPTY, digest
 
@@ -48,10 +48,10 @@ def test_a_range_is_appended_only_at_the_end_and_after_the_same_bytes(kept: Kept
     assert append("one", SOURCE, ONE, 0, EMPTY, b"hello ") == 6
     assert append("one", SOURCE, ONE, 6, digest(b"hello "), b"world") == 11
     for offset, mark in ((0, EMPTY), (6, digest(b"hello ")), (11, digest(b"other bytes")), (99, EMPTY)):
-        with pytest.raises(NotThere) as refused:
+        with pytest.raises(DoesNotFollow) as refused:
             append("one", SOURCE, ONE, offset, mark, b"x")
         assert (refused.value.size, refused.value.mark) == (11, digest(b"hello world"))
-    with pytest.raises(NotThere) as unknown:
+    with pytest.raises(DoesNotFollow) as unknown:
         append("two", SOURCE, ONE, 11, digest(b"hello world"), b"x")
     assert (unknown.value.size, unknown.value.mark) == (0, EMPTY)
     kept.files.rename("one", SOURCE, ONE, "log")

@@ -50,8 +50,6 @@ SET_NOT_MEASURED = {
     "Vector drops the line at 100 KiB": "limits of shippers",
     "A body has at most 64 KiB, an edit 2 MiB, a query 4 MiB, what Cloudera's SDK writes 8 MiB, events 16 MiB": "bounds",
     "a snapshot of at most 15 seconds with its age": "how old what `/metrics` answers may be",
-    "(events by gzip 32 MiB unpacked)": "a bound of a body",
-    "from a snapshot of at most 15 s with its age": "how old what `/metrics` answers may be",
     "in some 192 MiB at most": "the bound of what a process remembers of the graph",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
