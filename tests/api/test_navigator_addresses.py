@@ -128,9 +128,9 @@ ELSEWHERE = [
     Row("GET", f"{V}/policy", 404, words="no policies"),
     Row("POST", f"{V}/policies", 404, {}, words="no policies"),
     Row("GET", "/api/v14/policies/", 404, words="no policies"),
-    Row("GET", "/api/v1/entities", 404, words="nothing at this address"),
-    Row("GET", "/api/v15/entities", 404, words="nothing at this address"),
-    Row("GET", "/login.html", 404, words="nothing at this address"),
+    Row("GET", "/api/v1/entities", 404, words="page not found"),
+    Row("GET", "/api/v15/entities", 404, words="page not found"),
+    Row("GET", "/login.html", 404, words="page not found"),
 ]
 
 
