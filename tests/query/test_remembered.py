@@ -221,6 +221,11 @@ def test_both_ways_give_one_answer_on_further_graphs(solr: Solr, number: int) ->
     assert same_both_ways(solr, number, 60) > 15
 
 
+@pytest.mark.services
+def test_both_ways_give_one_answer_on_two_shards(cloud: Solr) -> None:
+    assert same_both_ways(cloud, 5, 40) > 15
+
+
 @pytest.mark.soak
 def test_both_ways_give_one_answer_in_many_rounds(solr: Solr) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
