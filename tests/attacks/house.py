@@ -116,6 +116,8 @@ class House:
         process, self.process = self.process, None
         if process is None:
             return
+        if process.poll() is not None:  # it ended by itself
+            return
         os.kill(process.pid, signal.SIGCONT)
         (os.killpg if how == signal.SIGKILL else os.kill)(process.pid, how)
         try:

@@ -240,6 +240,7 @@ def what_can_be_read(room: Room) -> None:
                 f"{what} stands in no command line, environment and log",
             )
         open_files = []
+        own_pids = [str(pid) for pid in own.pids()]
         for root in (
             own.state,
             Path(tempfile.gettempdir()),
@@ -253,7 +254,7 @@ def what_can_be_read(room: Room) -> None:
                     info = path.lstat()
                 except OSError:
                     continue
-                ours = root == own.state or any(str(pid) in path.name for pid in own.pids())
+                ours = root == own.state or any(pid in path.name for pid in own_pids)
                 if (
                     ours
                     and info.st_ctime > began

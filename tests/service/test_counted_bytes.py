@@ -37,7 +37,7 @@ def received(sent: bytes, step: int) -> Iterator[CountedConnection]:
     [
         CHUNKED + chunk(8_192) * 500 + END,
         CHUNKED + chunk(200) * 20_000 + END,
-        CHUNKED + chunk(1) * 900 + END,
+        CHUNKED + chunk(1) * 150 + END,
         CHUNKED + chunk(8_192, b";signature=" + b"0" * 64) * 500 + END,
         of_length(4 << 20),
         of_length(9) + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 10_000,

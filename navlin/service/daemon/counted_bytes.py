@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import h11
 
-FREE_PIECES: Final = 1_000
+FREE_PIECES: Final = 200
 """Number of pieces of a body that may be of any size."""
 LEAST_PIECE_BYTES: Final = 128
 """Least average size of further pieces."""
