@@ -95,7 +95,7 @@ class SavedOozieState:
             everything = {each: Remembered("") for each in remembered}
             return cls(open=still_open, remembered=everything, unread=unread)
         times = (values.get(CHANGED, 0), values.get(CREATED, 0))
-        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread, values.get(ODD, ()))
+        return cls(*times, values.get(RECENT, {}), still_open, remembered, unread, values.get(ODD) or ())
 
 
 @dataclass(frozen=True, slots=True)

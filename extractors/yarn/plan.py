@@ -274,7 +274,7 @@ class SavedYarnState:
         if positions.complete:
             return cls(open=still_open, unread=unread, kept=values)
         ends = (values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0))
-        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread, values.get(ODD, ()), values)
+        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread, values.get(ODD) or (), values)
 
 
 class _Sorting:

@@ -83,6 +83,7 @@ WAYS: Final = {
     ("Covered", "proved"): NUMBERS,
     ("Plan", "splits"): STATE,
     ("Plan", "positions"): STATE,
+    ("Plan", "found"): STATE,
     ("Plan", "covers"): NAMES,
     ("Plan", "note"): WORDS,
     ("Plan", "more"): NUMBERS,
@@ -99,6 +100,7 @@ WAYS: Final = {
     ("Extractor", "serves"): NAMES,
     ("Extractor", "directories"): NAMES,
     ("Extractor", "local"): NUMBERS,
+    ("Extractor", "receives"): NAMES,
 }
 """(class, field or method) → treatment. For a method, the treatment is that of its errors and sentences."""
 

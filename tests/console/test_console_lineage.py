@@ -74,7 +74,7 @@ def test_an_invalid_list_request_is_refused_with_a_message(web: Web, merged: Key
     assert "depth must be all, or from 1 to 1,000" in page(
         web, 400, entity=merged.identity, form="list", depth="x"
     )
-    assert 'no entity named "page_nothing"' in page(web, 404, entity="page_nothing", form="list")
+    assert "no entity named &#34;page_nothing&#34;" in page(web, 404, entity="page_nothing", form="list")
 
 
 def test_the_worker_may_compile_graphviz(web: Web) -> None:

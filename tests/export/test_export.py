@@ -150,7 +150,7 @@ def test_an_operation_follows_its_datasets_and_precedes_its_last_run(world: Worl
     found = items(world, f"{of(world)} AND type:OPERATION")
 
     kinds = [type(each).__name__ for each in found]
-    assert kinds == ["Dataset"] * 4 + ["Operation", "Run"]
+    assert kinds == ["ExportedDataset"] * 4 + ["ExportedOperation", "ExportedRun"]
     one = operation(found)
     assert (names(one.inputs), names(one.outputs)) == (["db.orders", "db.rates"], ["db.daily"])
     assert [end.flow for end in one.inputs] == [FlowRole.DATA, FlowRole.CONTROL]

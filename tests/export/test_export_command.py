@@ -96,7 +96,7 @@ def test_the_api_accepts_the_commands_options(web: Web, world: World) -> None:
     ("path", "status", "said"),
     [
         ("atlas?query=type:DATA_FLOW", 400, "finds relations"),
-        ("atlas?query=(", 400, "not closed"),
+        ("atlas?query=(", 400, "unclosed parenthesis"),
         ("atlas?option=nothing", 400, "no option nothing"),
         ("atlas?since=yesterday", 400, "neither the id of a run nor a date"),
         ("atlas?since=no%23%231", 410, "no record of the run"),

@@ -73,7 +73,7 @@ def test_a_configured_export_has_its_targets_options(tmp_path: Path) -> None:
         (GOOD.replace("atlas", "atlass"), 'unknown export target "atlass"; did you mean "atlas"?'),
         (GOOD.replace("http://h:21000", "h:21000"), "is not the URL of a server"),
         (GOOD.replace("http://h", "http://u:p@h"), "the URL must not contain a password"),
-        (f'{GOOD}\nquery = "("', "not closed"),
+        (f'{GOOD}\nquery = "("', "unclosed parenthesis"),
         (f'{GOOD}\nnamespaces = "x"', 'unknown setting "namespaces"; did you mean "namespace"?'),
         (f'{GOOD}\nhook = "yes"', "hook must be"),
         (f'{GOOD}\nuser = "u"', "user and password_file must be set together"),
@@ -93,7 +93,7 @@ def test_an_invalid_export_is_reported_with_its_line(tmp_path: Path, section: st
 
 
 def test_the_example_shows_every_key_of_an_export() -> None:
-    text = (CONF / "navlin.toml").read_text().partition("One section for each.\n#   name       names it")[2]
+    text = (CONF / "navlin.toml").read_text().partition("One section for each.\n#   name       its name")[2]
 
     shown = set(re.findall(r"\w+", text)) | {"name"}
     assert {each.name for each in fields(ExportKeys)} <= shown

@@ -28,6 +28,7 @@ from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS, RUNS
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
+from navlin.model.forwarded import lines_directory
 from navlin.model.source import IMPALA, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 
@@ -179,7 +180,8 @@ def test_a_fully_read_moved_file_is_released(impala: Impala, monkeypatch: pytest
     impala.writes("a")
     impala.run()
     impala.log.unlink()
-    follower = ((str(impala.directory),), (impala.extractor.pattern,))
+    scope = lines_directory("", impala.extractor.source.name)
+    follower = ((str(impala.directory),), (impala.extractor.pattern,), scope)
     impala.run()
     assert len(list(held.missing(follower, set()))) == 1
     impala.now_ms += planned_files.ROTATED_MS

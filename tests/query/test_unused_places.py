@@ -171,7 +171,7 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], UsageStatus, str]] = [
     (it_holds_no_file, UNKNOWN, "no file"),
     (of_a_file_no_access_time_is_kept, UNKNOWN, "have no access time"),
     (the_image_does_not_have_it, UNKNOWN, "nothing there"),
-    (it_is_not_known_where_it_lies, UNKNOWN, "location unknown"),
+    (it_is_not_known_where_it_lies, UNKNOWN, "its location is unknown"),
     (the_image_is_old, UNKNOWN, f"the last whole image is from {solr_date(NOW_MS - 20 * DAY_MS)}"),
     (no_image_was_read, UNKNOWN, "no whole image"),
     (a_part_of_the_image_could_not_be_read, UNKNOWN, "no whole image"),

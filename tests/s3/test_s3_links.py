@@ -30,7 +30,7 @@ from navlin.query.usage_status import UsageQuestion
 from tests.services.metastore import partition, table
 from tests.services.s3 import NOW_MS, StubS3, refusal
 from tests.services.thrift_metastore import ThriftMetastore
-from tests.support.s3_rounds import BUCKET, credentials  # noqa: F401  # for all tests
+from tests.support.s3_rounds import BUCKET, settings_of_credentials
 from tests.support.spark_logs import application, end, insert, log_start, node, start, write_log
 
 if TYPE_CHECKING:
@@ -49,10 +49,13 @@ class Lake:
         spark: Callable[[], SparkSession],
         s3: StubS3,
         metastore: ThriftMetastore,
-        logs: Path,
+        folder: Path,
     ) -> None:
         name = f"lake_{uuid.uuid4().hex[:8]}"
-        self.solr, self.s3, self.metastore, self.logs, self.name = solr, s3, metastore, logs, name
+        self.solr, self.s3, self.metastore, self.name = solr, s3, metastore, name
+        self.logs = logs = folder / "logs"
+        # Python workers of Spark may be older than this test, so the environment does not reach them.
+        self._credentials = settings_of_credentials(folder)
 
         def source(kind: str, *serves: str) -> Source:
             return Source(source_id(name, kind), kind, kind, name, tuple(map(normal_authority, serves)))
@@ -73,7 +76,9 @@ class Lake:
 
     def lists(self, **settings: Any) -> None:
         """Let the bucket be listed with these settings."""
-        self.extractors["s3"] = S3(self.bucket, self.estate, BUCKET, self.s3.url, timeout_s=5.0, **settings)
+        self.extractors["s3"] = S3(
+            self.bucket, self.estate, BUCKET, self.s3.url, timeout_s=5.0, **self._credentials, **settings
+        )
 
     def run(self, name: str, **options: Any) -> RunRecord:
         """Run a source once, an hour after the previous call."""
@@ -132,7 +137,7 @@ class Lake:
 @pytest.fixture
 def lake(private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Iterator[Lake]:
     with StubS3(BUCKET, *OBJECTS) as s3, ThriftMetastore() as metastore:
-        yield Lake(private_solr, spark, s3, metastore, tmp_path / "logs")
+        yield Lake(private_solr, spark, s3, metastore, tmp_path)
 
 
 # -- Lineage -------------------------------------------------------------------------------------------------------------

@@ -443,7 +443,8 @@ ca_file = "ca.pem"
 
 
 NO_PATHS = (
-    "catalog default_fs hadoop_user image metastore metastore_principal pattern principal url user yarn"
+    "bucket catalog default_fs endpoint hadoop_user image metastore metastore_principal pattern principal profile "
+    "region url user yarn"
 )
 
 

@@ -14,6 +14,7 @@ from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSpl
 from extractors.hms.events import TableName, TableRenamed
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.lineage.file_split import FileSplit
+from extractors.odd_entries import OddEntry, OddSplit
 from extractors.oozie import wanted as oozie
 from extractors.oozie.answers import JobKind
 from extractors.openlineage.openlineage_events import EventsSplit
@@ -45,6 +46,7 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "jobs of Oozie": (oozie.JobsSplit(JobKind.WORKFLOW, (oozie.JobToRead("1-W"),), 0, 10), False),
     "jobs of Oozie beyond the bounds": (oozie.LeftOutSplit("http://oozie", (("too many", 3),)), False),
     "jobs of a run that were read apart": (MergingSplit(()), False),
+    "entries that cannot be read": (OddSplit((OddEntry("http://rm", "no id", "{}"),)), False),
     "a bucket": (BucketSplit("eu-west-1", 0), False),
     "keys of a bucket": (RangeSplit("a/", "a/b", "", "eu-west-1", 0), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),

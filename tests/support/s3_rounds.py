@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -34,6 +35,17 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
     for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
+
+
+def settings_of_credentials(folder: Path) -> dict[str, str]:
+    """Write credentials for a stub into a folder. Return the settings of an extractor that uses them, and no other ones,
+    in any process, such as one whose environment was set earlier.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "s3-credentials"
+    key_id, secret = ENVIRONMENT["AWS_ACCESS_KEY_ID"], ENVIRONMENT["AWS_SECRET_ACCESS_KEY"]
+    file.write_text(f"[stub]\naws_access_key_id = {key_id}\naws_secret_access_key = {secret}\n")
+    return {"profile": "stub", "credentials_file": str(file)}
 
 
 def extractor(endpoint: str, **settings: Any) -> S3:

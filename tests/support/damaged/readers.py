@@ -14,6 +14,7 @@ from tests.support.damaged.line_logs import (
 )
 from tests.support.damaged.metastore_answers import hms
 from tests.support.damaged.oozie_answers import oozie
+from tests.support.damaged.s3_answers import s3
 from tests.support.damaged.tallies import Reader
 from tests.support.damaged.yarn_answers import yarn
 
@@ -24,6 +25,7 @@ READERS: Final[Mapping[str, Reader]] = {
         hdfs,
         yarn,
         oozie,
+        s3,
         spark_events,
         spark_lineage_events,
         impala_events,
