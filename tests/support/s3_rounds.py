@@ -37,7 +37,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def settings_of_credentials(folder: Path) -> dict[str, str]:
+def settings_of_credentials(folder: Path) -> dict[str, Any]:
     """Write credentials for a stub into a folder. Return the settings of an extractor that uses them, and no other ones,
     in any process, such as one whose environment was set earlier.
     """
