@@ -29,8 +29,6 @@ RECORD: Final[Mapping[str, Any]] = {
     "Owner": {"ID": "owner-1", "DisplayName": "x"},
     "StorageClass": "STANDARD",
 }
-MOST_NESTED: Final = 500
-"""Maximum depth of a nested value as XML, because the values are written by a recursive function."""
 
 
 def s3(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
@@ -102,7 +100,6 @@ def _element(name: str, value: Any) -> str:
         case damage.Twice(inner=inner, name=twice, other=other):
             return f"<{name}>{_element(twice, other)}{_children(inner)}</{name}>"
         case damage.Nested(inner=inner, depth=depth):
-            depth = min(depth, MOST_NESTED)
             return f"<{name}>{'<a>' * depth}{_element('a', inner)}{'</a>' * depth}</{name}>"
         case dict():
             return f"<{name}>{_children(value)}</{name}>"
