@@ -28,7 +28,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     [
         (b"one\ntwo\n", "", "", 2, b"one\ntwo\n"),
         (b"no newline at the end", "", "", 1, b"no newline at the end\n"),
-        (gzip.compress(b"a\n") + gzip.compress(b"b\n"), "", "gzip", 2, b"a\nb\n"),
+        (gzip.compress(b"a\n", mtime=0) + gzip.compress(b"b\n", mtime=0), "", "gzip", 2, b"a\nb\n"),
         (b"\xff\x00 bytes as they are\r\n", "", "", 1, b"\xff\x00 bytes as they are\n"),
         (b"", "", "", 0, b""),
         (
