@@ -21,7 +21,7 @@ _EMPTY: Final[dict[str, Any]] = {
     "space": {"free_bytes": 1, "least_bytes": 1},
     "daemon": {"clock_jump_ms": 0},
 }
-"""A status without sources, of which every metric can be made."""
+"""A status without sources. All metrics can be made from it."""
 _OTHERS: Final = (
     ("navlin_daemon_up", "", "Whether navlin serve runs."),
     ("navlin_solr_up", "", "Whether the index answers."),

@@ -18,7 +18,7 @@ from extractors.oozie.reading import SplitReader
 from extractors.oozie.records import JobRecords
 from extractors.oozie.server import OozieServer as Server
 from extractors.oozie.wanted import JobsSplit, LeftOutSplit
-from extractors.rest import RestAddress, asking, wrong_url
+from extractors.rest import RestAddress, asking, wrong_login, wrong_url
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.keys import wrong_default_fs
@@ -72,16 +72,7 @@ class Oozie(Extractor):
                 yield name, f"{name} must be more than 0"
         if self.page_size < 2:
             yield "page_size", "page_size must be at least 2"
-        if self.user and self.auth == "kerberos":
-            yield (
-                "user",
-                'user is for Oozies without Kerberos: with auth = "kerberos", the ticket names the user',
-            )
-        if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal"
-        for name in ("principal", "keytab", "krb5_conf"):
-            if getattr(self, name) and self.auth == "none":
-                yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'
+        yield from wrong_login(self)
 
     @property
     def local(self) -> bool:

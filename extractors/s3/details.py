@@ -1,4 +1,4 @@
-"""What only a request for each object tells: user metadata, encryption and version, and tags. Off by default."""
+"""Details that need a request for each object: user metadata, encryption and version, and tags. Off by default."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class BucketAddress:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDetails:
-    """What a request for a single object tells. ``metadata`` has the names as users gave them, in lower case."""
+    """The answer about a single object. ``metadata`` has the names as users gave them, in lower case."""
 
     encryption: str
     version: str

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from extractors.odd_entries import OddSplit
-from extractors.rest import RestAddress, RestUnavailable, asking, wrong_url
+from extractors.rest import RestAddress, RestUnavailable, asking, wrong_login, wrong_url
 from extractors.yarn.engine_runs import MergingSplit, merged
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
 from extractors.yarn.plan import JOBS, SavedYarnState, YarnPlanning
@@ -35,7 +35,7 @@ TOO_MANY_OPEN: Final = (
 )
 
 
-@extractor("yarn", source_type=YARN, mode=PULL, version=3)
+@extractor("yarn", source_type=YARN, mode=PULL, version=4)
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """Extractor for one YARN. ``urls`` are the web URLs of its ResourceManagers, ``history_urls`` those of the
@@ -83,16 +83,7 @@ class Yarn(Extractor):
                 yield name, f"{name} must be more than 0"
         if self.page_size < 2:
             yield "page_size", "page_size must be at least 2"
-        if self.user and self.auth == "kerberos":
-            yield (
-                "user",
-                'user is for clusters without Kerberos: with auth = "kerberos", the ticket names the user',
-            )
-        if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal"
-        for name in ("principal", "keytab", "krb5_conf"):
-            if getattr(self, name) and self.auth == "none":
-                yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'
+        yield from wrong_login(self)
 
     @property
     def local(self) -> bool:

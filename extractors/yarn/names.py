@@ -42,6 +42,13 @@ def oozie_action(name: str) -> OozieAction | None:
     )
 
 
+def without_run(name: str) -> str:
+    """Return the name that Oozie gives to an application, without the id of the workflow's run, so that all runs of an
+    action are one operation; any other name as it is.
+    """
+    return name.rpartition(":ID=")[0] if (action := oozie_action(name)) and action.workflow_id else name
+
+
 def hive_session(name: str, application_type: str) -> str:
     """Return the id of the Hive session, which has many queries, that a Tez application serves; "" for other
     applications.

@@ -18,7 +18,7 @@ from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.yarn.applications import MAPREDUCE, Seen, YarnApplication
 from extractors.yarn.configuration import JobConfiguration, JobPath
 from extractors.yarn.engines import EngineJob, Told, YarnReading
-from extractors.yarn.names import OozieAction, hive_session, oozie_action, pig_elsewhere
+from extractors.yarn.names import OozieAction, hive_session, oozie_action, pig_elsewhere, without_run
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
@@ -158,8 +158,11 @@ class _KnownJob:
 
     @property
     def name(self) -> str:
-        # The ResourceManager may show a modified name; the job's own name is used everywhere.
-        return (self.seen.job.name if self.seen.job else "") or self.application.name
+        # The ResourceManager may show a modified name, so the job's own name is used. The list of the JobHistoryServer
+        # has only its beginning if it is long.
+        listed = (self.seen.job.name if self.seen.job else "") or self.application.name
+        whole = (each for each in (self.conf.name, self.application.name) if each.startswith(listed))
+        return without_run(next(whole, listed))
 
     @property
     def type(self) -> str:

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
+from navlin.cli.token import validity_of
 from navlin.cli.user import failures
 
 if TYPE_CHECKING:
     from navlin.access.host_tokens import HostTokens
 
 
-@click.group("host-token", short_help="What other hosts show to send their logs.")
+@click.group("host-token", short_help="Manage tokens of other hosts that send logs.")
 def command() -> None:
     """Tokens of hosts that send their logs: with `navlin forward`, or lines with any program that ships logs.
 
@@ -24,9 +24,14 @@ def command() -> None:
 @command.command("add")
 @click.argument("host")
 @click.option(
-    "--sources", required=True, metavar="NAMES", help="Sources that it may feed, with commas between."
+    "--sources",
+    required=True,
+    metavar="NAMES",
+    help="Names of the sources to which it may send, separated by commas.",
 )
-@click.option("--days", type=click.IntRange(1), default=None, help="How long it lasts; for ever without it.")
+@click.option(
+    "--days", type=click.IntRange(1), default=None, help="Lifetime in days (default: never expires)."
+)
 @click.pass_obj
 def add(invocation: Invocation, host: str, *, sources: str, days: int | None) -> None:
     """Create a token for HOST and print it. It is shown only this once.
@@ -68,9 +73,8 @@ def list_tokens(invocation: Invocation, *, as_json: bool) -> None:
         )
     else:
         for each in tokens:
-            until = f"until {_day(each.expires_ms)}" if each.expires_ms else "for ever"
-            since = f"since {_day(each.created_ms)}, {until}"
-            say(f"{each.id}  {each.host:<32} {since}  {', '.join(each.sources)}")
+            validity = validity_of(each.created_ms, each.expires_ms)
+            say(f"{each.id}  {each.host:<32} {validity}  {', '.join(each.sources)}")
     raise SystemExit(Exit.OK if tokens else Exit.NOTHING)
 
 
@@ -88,7 +92,3 @@ def _tokens(invocation: Invocation) -> HostTokens:
     from navlin.access.host_tokens import HostTokens
 
     return HostTokens(invocation.configuration_without_sources().navlin.state_directory)
-
-
-def _day(time_ms: int) -> str:
-    return f"{datetime.fromtimestamp(time_ms / 1000).astimezone():%Y-%m-%d}"

@@ -66,9 +66,8 @@ def list_tokens(invocation: Invocation, *, as_json: bool) -> None:
         )
     else:
         for each in tokens:
-            until = f"until {_day(each.expires_ms)}" if each.expires_ms else "for ever"
-            since = f"since {_day(each.created_ms)}, {until}"
-            say(f"{each.id}  {each.user:<24} {each.role.words:<22} {since}  {each.purpose}")
+            validity = validity_of(each.created_ms, each.expires_ms)
+            say(f"{each.id}  {each.user:<24} {each.role.words:<22} {validity}  {each.purpose}")
     raise SystemExit(Exit.OK if tokens else Exit.NOTHING)
 
 
@@ -80,6 +79,12 @@ def revoke(invocation: Invocation, token_id: str) -> None:
     with failures():
         access_file(invocation).revoke_token(token_id)
     say(f"revoked: {token_id}")
+
+
+def validity_of(created_ms: int, expires_ms: int) -> str:
+    """Return the days from and until which a token is valid, in words. ``expires_ms`` is 0 if it never expires."""
+    until = f"until {_day(expires_ms)}" if expires_ms else "for ever"
+    return f"since {_day(created_ms)}, {until}"
 
 
 def _day(time_ms: int) -> str:

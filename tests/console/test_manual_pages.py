@@ -1,4 +1,4 @@
-"""How navlin serves the manual: files, policy, and access."""
+"""The manual as navlin serves it: files, policy, and access."""
 
 from __future__ import annotations
 

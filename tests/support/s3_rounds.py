@@ -54,7 +54,7 @@ def extractor(endpoint: str, **settings: Any) -> S3:
 
 @dataclass
 class Round:
-    """What one plan led to."""
+    """The records and positions of one plan."""
 
     plan: Plan
     records: list[Record] = field(default_factory=list)

@@ -255,6 +255,19 @@ def test_a_hive_session_is_not_a_query(resource_manager: ResourceManager) -> Non
     assert not reported.run_for
 
 
+def test_a_name_that_the_history_cuts_is_whole_and_the_same_in_every_run_of_an_action(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    action = "oozie:action:T=map-reduce:W=orders-wf:A=copy"
+    for number in (1, 2):
+        name = f"{action}:ID=000000{number}-261126212143752-oozie-root-W"
+        resource_manager.apps.append(app(number, name=name, type="MAPREDUCE"))
+        history.add(job(number, name="oozie:action:T=map-reduce:W=orders-w"), mapreduce_job_name=name)
+    history.add(job(3, name="oozie:action:T=map-reduce:W=orders-w"), mapreduce_job_name=f"{action}2")
+    operations = Following(resource_manager, history=history).run().operations
+    assert sorted(operations) == [action, f"{action}2"]
+
+
 def test_an_oozie_launch_is_recognized_by_its_name(resource_manager: ResourceManager) -> None:
     workflow = "0000004-121223003201296-oozie-oozi-W"
     names = [
