@@ -1,14 +1,6 @@
 """``/api/forward/v1``: files of other hosts, as ``navlin forward`` sends them. For the protocol's state see
 `navlin.forward.host_files`.
 
-    GET  files                                  all files that are here of the host of the token
-    PUT  files/ID?source=S&offset=O             a range, perhaps as gzip; its hash is X-Navlin-Sum, that of the bytes
-                                                before it X-Navlin-Mark. 409 with size and mark if it does not continue
-                                                the file
-    PUT  files/ID/name?source=S&name=N          the name of the file on its host
-    PUT  files/ID/gone?source=S                 the file is not on its host any more
-    POST alive                                  a heartbeat, with what the agent has still to send
-
 A response to a range is sent when the range is on the disk. 503 asks for another try, 507 says that there is no room.
 No response has content of a file.
 """
@@ -32,7 +24,7 @@ from starlette.routing import Route
 from navlin.api.answers import HttpError, error_answer, json_answer
 from navlin.api.audit import address_of
 from navlin.api.bodies import Bodies, json_of
-from navlin.api.hosts import FILES_BELOW, HostReceiver
+from navlin.api.hosts import FILES_BELOW, HostAddress, HostReceiver
 from navlin.api.json_bounds import Octets
 from navlin.api.turns import Turns
 from navlin.forward.host_files import RANGE_BYTES, DoesNotFollow, HostFiles, NoRoom
@@ -46,19 +38,76 @@ THREADS: Final = 4
 ALIVE_BYTES: Final = 4 << 10
 MOST_NAME_CHARS: Final = 4_096
 _Handler = Callable[[Request], Awaitable[Response]]
+_FILE: Final = (
+    ("id", "path", "inode in hex, `-`, and 8 random hex digits"),
+    ("source", "query", "name of the source"),
+)
+LIST: Final = HostAddress(
+    "GET",
+    FILES_BELOW + "files",
+    "List the files of this host, with sizes and BLAKE2b hashes (16 bytes, in hex) of parts of them.",
+    answers=(
+        (200, "`files`: for each `id`, `source`, `name`, `inode`, `size`, `gone`, `head` (hash of the first `head_bytes`) "
+              "and `mark` (hash of the last 4,096 bytes)"),
+    ),
+)  # fmt: skip
+APPEND: Final = HostAddress(
+    "PUT",
+    FILES_BELOW + "files/{id}",
+    "Append a range of at most 4 MiB to a file, or begin a file at offset 0.",
+    (
+        *_FILE,
+        ("offset", "query", "size of the file in bytes before this range"),
+        ("X-Navlin-Mark", "header", "hash of the last 4,096 bytes before the range"),
+        ("X-Navlin-Sum", "header", "hash of the range before it was packed"),
+        ("Content-Encoding", "header", "`gzip`, or none"),
+    ),
+    (
+        (200, "the range is on disk; `size` is the new size"),
+        (409, "the range does not continue the file, whose `size` and `mark` follow"),
+        (507, "the host has no room left"),
+    ),
+)
+RENAME: Final = HostAddress(
+    "PUT",
+    FILES_BELOW + "files/{id}/name",
+    "Tell the name that a file has on its host. Sources see a file only once it has a name.",
+    (*_FILE, ("name", "query", "the name, perhaps with one directory")),
+    ((404, "the host has sent no such file"),),
+)
+GONE: Final = HostAddress(
+    "PUT",
+    FILES_BELOW + "files/{id}/gone",
+    "Tell that a file is not on its host any more.",
+    _FILE,
+)
+ALIVE: Final = HostAddress(
+    "POST",
+    FILES_BELOW + "alive",
+    "Heartbeat. The body is a JSON object, of at most 4 KiB.",
+    (
+        ("behind_bytes", "body", "bytes that are not sent yet"),
+        ("behind_files", "body", "number of files that are not sent yet"),
+        ("unreadable", "body", "number of files that the agent cannot read"),
+        ("problem", "body", "a message for `navlin status`, of at most 500 characters"),
+    ),
+    ((200, "`boot` changes if navlin's machine was started again: its files are to be asked for again"),),
+)
+ADDRESSES: Final = (LIST, APPEND, RENAME, GONE, ALIVE)
 
 
 def routes(receiver: HostReceiver, bodies: Bodies) -> list[Route]:
     forwarding = _Forwarding(receiver, receiver.files, bodies)
+    handlers = {
+        LIST: forwarding.listed,
+        APPEND: forwarding.append,
+        RENAME: forwarding.rename,
+        GONE: forwarding.gone,
+        ALIVE: forwarding.alive,
+    }
     return [
-        Route(FILES_BELOW + path, partial(forwarding.bounded, FILES_BELOW + path, handler), methods=[method])
-        for method, path, handler in (
-            ("GET", "files", forwarding.listed),
-            ("PUT", "files/{id}", forwarding.append),
-            ("PUT", "files/{id}/name", forwarding.rename),
-            ("PUT", "files/{id}/gone", forwarding.gone),
-            ("POST", "alive", forwarding.alive),
-        )
+        Route(each.path, partial(forwarding.bounded, each.path, handlers[each]), methods=[each.method])
+        for each in ADDRESSES
     ]
 
 
@@ -119,7 +168,7 @@ class _Forwarding:
                 raise HttpError(400, "the range does not have the hash that X-Navlin-Sum gives")
             self.receiver.require_room()
             with _known_id():
-                size = self.files.append(host, source, file_id, int(offset), mark, data)
+                size = self.files.append(host, source, file_id, int(offset), mark, data, wanted)
             size_bytes, files = self.files.used(host)
             self.receiver.contacts.note(host, address_of(request), bytes=size_bytes, files=files)
             return json_answer({"size": size})
@@ -159,7 +208,7 @@ class _Forwarding:
             changes["bytes"], changes["files"] = self.files.used(host)
             now_ms = self.receiver.now_ms()
             self.receiver.contacts.note(host, address_of(request), now=True, alive_ms=now_ms, **changes)
-            return json_answer({})
+            return json_answer({"boot": self.files.boot})
 
         async with self.bodies.read(request, host, ALIVE_BYTES) as body:
             return await self._in_thread(host, partial(note, body))

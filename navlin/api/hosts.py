@@ -29,6 +29,29 @@ BELOW: Final = (LINES_BELOW, FILES_BELOW)
 """Beginnings of the addresses that take a host's token."""
 
 
+@dataclass(frozen=True, slots=True)
+class HostAddress:
+    """An address that takes a host's token. ``given`` lists (name, place, meaning) of what a request may have, and
+    ``answers`` (status, meaning) of the responses that only this address has."""
+
+    method: str
+    path: str
+    summary: str
+    given: tuple[tuple[str, str, str], ...] = ()
+    answers: tuple[tuple[int, str], ...] = ()
+
+
+EVERY_ANSWER: Final = (
+    (400, "a parameter, a header or the body is not valid"),
+    (401, "the token is missing, wrong, expired or revoked"),
+    (403, "the token does not name this source, or the source reads nothing of other hosts"),
+    (413, "the body is too large"),
+    (429, "too much of this host waits already: try again"),
+    (503, "nothing can be stored now: try again after `Retry-After`"),
+)
+"""Responses that each of these addresses may have."""
+
+
 @dataclass(slots=True)
 class HostReceiver:
     """Access of hosts, and the directories below ``root`` in which their data is kept. ``receives`` maps each source to

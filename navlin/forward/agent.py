@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 PREFIX = "/api/forward/v1"
+LOCAL = [("http", name) for name in ("127.0.0.1", "::1", "localhost")]
 MARK_BYTES, RANGE_BYTES, TRIAL_BYTES = 4 << 10, 1 << 20, 32 << 10
 HELD, NO_NAME = 64, "\0"
 HELD_S, HEARTBEAT_S, LONGEST_WAIT_S, WATCHED_S = 60.0, 300.0, 60.0, 60.0
@@ -57,11 +58,9 @@ class Server:
         self._host, self._port, self._path = parts.hostname or "", parts.port, parts.path.rstrip("/") + PREFIX
         self._token_file = token_file
         self._connection: http.client.HTTPConnection | None = None
-        self._context: ssl.SSLContext | None = None
-        if parts.scheme == "https":
-            self._context = ssl.create_default_context(cafile=ca_file)
-        elif parts.scheme != "http" or self._host not in ("127.0.0.1", "::1", "localhost"):
+        if parts.scheme != "https" and (parts.scheme, self._host) not in LOCAL:
             raise SystemExit(f"{url}: the address must begin with https://, or name this machine")
+        self._context = ssl.create_default_context(cafile=ca_file) if parts.scheme == "https" else None
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> "dict[str, Any]":
         """Return the JSON of the response. Raises `Refused`, OSError and HTTPException."""
@@ -89,9 +88,9 @@ class Server:
             return value
 
     def _connect(self) -> http.client.HTTPConnection:
-        if self._context is None:
-            return http.client.HTTPConnection(self._host, self._port, timeout=60)
-        return http.client.HTTPSConnection(self._host, self._port, timeout=60, context=self._context)
+        if self._context is not None:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=60, context=self._context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=60)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -148,7 +147,7 @@ class Agent:
         self.files: dict[tuple[str, int, int], File] = {}
         self.known: dict[tuple[str, int], list[dict[str, Any]]] | None = None
         self.problems: dict[str, str] = {}
-        self.names, self.report_s = {source for source, _, _ in sources}, 0.0
+        self.names, self.report_s, self.boot = {source for source, _, _ in sources}, 0.0, ""
 
     def poll(self) -> int:
         """Send what is new. Return the number of bytes. Raises `Refused`, OSError and HTTPException."""
@@ -195,7 +194,9 @@ class Agent:
         value: dict[str, Any] = {"behind_bytes": sum(behind), "behind_files": len(behind)}
         value["unreadable"] = sum(not file.readable for file in self.files.values())
         value["problem"] = "; ".join(sorted(self.problems.values()))[:500]
-        self.server.ask("POST", "/alive", json.dumps(value).encode())
+        boot = str(self.server.ask("POST", "/alive", json.dumps(value).encode()).get("boot"))
+        # If its machine was started again, the server may have less than before.
+        self.known, self.boot = (self.known if self.boot in ("", boot) else None), boot
         self.problems.clear()  # those that last are reported again
         self.report_s = time.monotonic() + HEARTBEAT_S * random.uniform(0.9, 1.1)
         return 0
@@ -269,10 +270,9 @@ class Agent:
             data = os.pread(file.open(), min(RANGE_BYTES, end - file.sent), file.sent)
             if not data and file.sent < end:
                 break  # the file was truncated just now
-            headers = {"X_Navlin_Mark": file.mark_at(file.sent), "X_Navlin_Sum": digest(data)}
             body = packed(data)
-            if body is not data:
-                headers["Content_Encoding"] = "gzip"
+            headers = {} if body is data else {"Content_Encoding": "gzip"}
+            headers.update(X_Navlin_Mark=file.mark_at(file.sent), X_Navlin_Sum=digest(data))
             try:
                 there = self.server.ask("PUT", f"{file.address()}&offset={file.sent}", body, **headers)
                 file.there, conflicts = True, 0

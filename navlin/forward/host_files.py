@@ -24,7 +24,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import structlog
+
+from navlin.files import make_directory, sync_directory
+from navlin.forward import last_range
 from navlin.model.forwarded import HOSTS, folder_name
+
+log = structlog.stdlib.get_logger(__name__)
 
 HEAD_BYTES: Final = 16 << 10
 MARK_BYTES: Final = 4 << 10
@@ -71,13 +77,15 @@ class _Used:
 @dataclass(slots=True)
 class HostFiles:
     """The files of all hosts below ``root``. ``lost`` is called with (host, files, bytes) if files are removed unread
-    to make room. ``now_s`` returns epoch seconds. Thread-safe; several processes may use one directory."""
+    to make room. ``now_s`` returns epoch seconds. ``boot`` is the id that the machine has had since it was started.
+    Thread-safe; several processes may use one directory."""
 
     root: Path
     read_to_end: ReadToEnd
     lost: Callable[[str, int, int], None]
     now_s: Callable[[], float] = time.time
     host_bytes: int = HOST_BYTES
+    boot: str = field(default_factory=last_range.boot_id)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _used: dict[str, _Used] = field(default_factory=dict)
     _released_s: dict[str, float] = field(default_factory=dict)
@@ -91,8 +99,9 @@ class HostFiles:
         for source in self._sources(host):
             names = dict(self._names(host, source))
             for entry in self._entries(host, source):
-                with suppress(FileNotFoundError), self._opened(entry.path) as descriptor:
-                    size = os.fstat(descriptor).st_size
+                with suppress(FileNotFoundError), self._opened(entry.path, write=True) as descriptor:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+                    size = self._checked_size(descriptor, host, entry.path)
                     head = os.pread(descriptor, min(HEAD_BYTES, size), 0)
                     found.append(
                         {
@@ -110,9 +119,17 @@ class HostFiles:
         return found
 
     def append(
-        self, host: str, source: str, file_id: str, offset: int, mark: str, data: bytes | bytearray
+        self,
+        host: str,
+        source: str,
+        file_id: str,
+        offset: int,
+        mark: str,
+        data: bytes | bytearray,
+        data_hash: str,
     ) -> int:
-        """Append a range. Return the new size. When this returns, the range survives a crash of the machine.
+        """Append a range, whose hash is ``data_hash``. Return the new size. When this returns, the range survives a
+        crash of the machine.
 
         Raises `DoesNotFollow`, `NoRoom` and OSError. A new file begins with a range at offset 0.
         """
@@ -121,13 +138,14 @@ class HostFiles:
             try:
                 with self._opened(path, write=True) as descriptor:
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
-                    status = os.fstat(descriptor)
-                    if not status.st_nlink:
+                    if not os.fstat(descriptor).st_nlink:
                         continue  # it was removed to make room
-                    here = _mark_of(descriptor, status.st_size)
-                    if offset != status.st_size or mark != here:
-                        raise DoesNotFollow(status.st_size, here)
+                    size = self._checked_size(descriptor, host, path)
+                    here = _mark_of(descriptor, size)
+                    if offset != size or mark != here:
+                        raise DoesNotFollow(size, here)
                     self._require_room(host, len(data), 0)
+                    last_range.note(descriptor, self.boot, offset, len(data), data_hash)
                     self._write(descriptor, offset, data)
                     with suppress(FileNotFoundError):  # no file of the source has a name yet
                         # Extractors list a directory again only if its time has changed.
@@ -157,7 +175,7 @@ class HostFiles:
                 )
             if before == wanted:
                 return
-            wanted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(wanted.parent)
             with suppress(FileNotFoundError):
                 other = wanted.stat().st_ino
                 other_id = next((each.id for each in self._entries(host, folder) if each.inode == other), "")
@@ -166,13 +184,17 @@ class HostFiles:
                 os.link(path, wanted)
             else:
                 before.rename(wanted)
-                _sync(before.parent)
-            _sync(wanted.parent)
+                sync_directory(before.parent)
+            sync_directory(wanted.parent)
 
     def gone(self, host: str, source: str, file_id: str) -> None:
-        """Note that a file is not on its host any more."""
+        """Note that a file is not on its host any more. If its name was never told, it gets one from its id, so that it
+        is read."""
         path = self._path(host, source, file_id)
         with suppress(FileNotFoundError):
+            status = path.stat()
+            if status.st_nlink == 1 and status.st_size:
+                self.rename(host, source, file_id, f"n_{file_id}")
             path.rename(path.with_name(path.name + GONE))
 
     def used(self, host: str) -> tuple[int, int]:
@@ -327,14 +349,20 @@ class HostFiles:
             os.close(descriptor)
 
     def _create(self, path: Path) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(path.parent)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         # The directory entries must survive a crash as well.
         for each in path.parents:
-            _sync(each)
+            sync_directory(each)
             if each == self.root:
                 break
+
+    def _checked_size(self, descriptor: int, host: str, path: Path) -> int:
+        """Return the size of a locked file, whose last range is cut off first if a power failure damaged it."""
+        if last_range.cut_if_damaged(descriptor, self.boot, _hash):
+            log.warning("range cut off after a power failure", host=host, file=path.name)
+        return os.fstat(descriptor).st_size
 
     @staticmethod
     def _come_back(path: Path) -> bool:
@@ -388,11 +416,3 @@ def _mark_of(descriptor: int, size: int) -> str:
     """Return the hash of a file's last bytes."""
     begin = max(0, size - MARK_BYTES)
     return _hash(os.pread(descriptor, size - begin, begin))
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -79,19 +79,6 @@ def test_a_rolling_log_is_complete_before_its_end_is_visible(hosts: Hosts, tmp_p
     assert hosts.kept("edge", "SPARK-1") == there
 
 
-def test_a_spool_cut_back_to_an_earlier_state_is_completed(hosts: Hosts, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_bytes(b"0123456789" * 1_000)
-    hosts.forward(f"IMPALA-1={tmp_path}", host="cut")
-    (kept,) = (hosts.root / "hosts" / "cut" / "IMPALA-1").iterdir()
-    for size in (0, 1, 4_096, 9_999):
-        os.truncate(kept, size)
-        with log.open("ab") as more:
-            more.write(b"more\n")
-        hosts.forward(f"IMPALA-1={tmp_path}", host="cut")
-        assert hosts.kept("cut") == {"log": log.read_bytes()}
-
-
 def test_a_removed_file_is_reported_gone_and_a_heartbeat_tells_what_is_behind(
     hosts: Hosts, tmp_path: Path
 ) -> None:
@@ -103,7 +90,7 @@ def test_a_removed_file_is_reported_gone_and_a_heartbeat_tells_what_is_behind(
     (file,) = hosts.send("GET", FILES, "brief").json()["files"]
     assert (file["name"], file["gone"], file["size"]) == ("log", True, 5)
     told = {"behind_bytes": 7, "behind_files": 1, "unreadable": 2, "problem": "x" * 600}
-    assert hosts.send("POST", ALIVE, "brief", json=told).json() == {}
+    assert hosts.send("POST", ALIVE, "brief", json=told).json().keys() == {"boot"}
     from navlin.forward.contacts import contacts_in
 
     contact = next(each for each in contacts_in(hosts.root) if each.host == "brief")
