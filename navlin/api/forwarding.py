@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ log = structlog.stdlib.get_logger(__name__)
 T = TypeVar("T")
 MOST_AT_ONCE: Final = 50
 """Maximum number of requests in progress. Many agents may report at once after a restart of navlin."""
+MOST_OF_HOST: Final = 8
+"""Maximum number of one host's requests in progress. An agent has one."""
 THREADS: Final = 4
 ALIVE_BYTES: Final = 4 << 10
 MOST_NAME_CHARS: Final = 4_096
@@ -59,7 +62,7 @@ APPEND: Final = HostAddress(
         *_FILE,
         ("offset", "query", "size of the file in bytes before this range"),
         ("X-Navlin-Mark", "header", "hash of the last 4,096 bytes before the range"),
-        ("X-Navlin-Sum", "header", "hash of the range before it was packed"),
+        ("X-Navlin-Sum", "header", "hash of the body as it is sent"),
         ("Content-Encoding", "header", "`gzip`, or none"),
     ),
     (
@@ -116,20 +119,21 @@ class _Forwarding:
     receiver: HostReceiver
     files: HostFiles
     bodies: Bodies
-    _in_progress: int = 0
+    _in_progress: Counter[str] = field(default_factory=Counter)
     _turns: Turns = field(default_factory=lambda: Turns(THREADS // 2))
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
 
     async def bounded(self, address: str, handler: _Handler, request: Request) -> Response:
         request.state.address = address
-        if self._in_progress >= MOST_AT_ONCE:
-            return error_answer(503, "too many hosts send at the moment: try again", {"Retry-After": "10"})
-        self._in_progress += 1
         host = request.state.host.host
+        if self._in_progress[host] >= MOST_OF_HOST or self._in_progress.total() >= MOST_AT_ONCE:
+            return error_answer(503, "too much is being sent at the moment: try again", {"Retry-After": "10"})
+        self._in_progress[host] += 1
         try:
             return await handler(request)
         except NoRoom as full:
-            log.warning("range refused", reason=str(full), host=host)
+            if self.receiver.is_due(host, "room"):
+                log.warning("range refused", reason=str(full), host=host)
             self._refused(host, str(full))
             return error_answer(507, str(full), {"Retry-After": "60"})
         except DoesNotFollow as there:
@@ -137,12 +141,15 @@ class _Forwarding:
         except FileNotFoundError:
             raise HttpError(404, "there is no such file of this host") from None
         except OSError as error:
-            log.error("range not stored", error=str(error), host=host)
+            if self.receiver.is_due(host, "error"):
+                log.error("range not stored", error=str(error), host=host)
             self._refused(host, f"nothing can be stored: {error.strerror}")
             said = f"the range cannot be stored now: {error.strerror}"
             return error_answer(503, said, {"Retry-After": "30"})
         finally:
-            self._in_progress -= 1
+            self._in_progress[host] -= 1
+            if not self._in_progress[host]:
+                del self._in_progress[host]
 
     async def listed(self, request: Request) -> Response:
         host = request.state.host.host
@@ -163,12 +170,12 @@ class _Forwarding:
         encoding = request.headers.get("content-encoding", "")
 
         def append(body: Octets) -> Response:
+            if hashlib.blake2b(body, digest_size=16).hexdigest() != wanted:
+                raise HttpError(400, "the body does not have the hash that X-Navlin-Sum gives")
             data = _range(body, encoding)
-            if hashlib.blake2b(data, digest_size=16).hexdigest() != wanted:
-                raise HttpError(400, "the range does not have the hash that X-Navlin-Sum gives")
             self.receiver.require_room()
             with _known_id():
-                size = self.files.append(host, source, file_id, int(offset), mark, data, wanted)
+                size = self.files.append(host, source, file_id, int(offset), mark, data)
             size_bytes, files = self.files.used(host)
             self.receiver.contacts.note(host, address_of(request), bytes=size_bytes, files=files)
             return json_answer({"size": size})
@@ -203,7 +210,11 @@ class _Forwarding:
                 if type(value := told.get(name)) is int and 0 <= value < 1 << 63
             }
             problem = told.get("problem")
-            changes["problem"] = problem[:500] if isinstance(problem, str) else ""
+            changes["problem"] = (
+                "".join(each if each.isprintable() else "?" for each in problem[:500])
+                if isinstance(problem, str)
+                else ""
+            )
             self.files.release(host)
             changes["bytes"], changes["files"] = self.files.used(host)
             now_ms = self.receiver.now_ms()

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -46,6 +47,8 @@ RELEASED_S: Final = 3_600.0
 """Interval at which files are looked for that need not be kept any more."""
 COUNTED_S: Final = 300.0
 """Interval at which the files of a host are counted, because other processes may have changed them."""
+FULL_S: Final = 10.0
+"""Time for which a host without room is refused without another search for files that may go."""
 IDS, GONE = ".ids", ".gone"
 _ID: Final = re.compile(r"[0-9a-f]{1,16}-[0-9a-f]{8}")
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%+=@,:~-]{0,199}")
@@ -89,6 +92,7 @@ class HostFiles:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _used: dict[str, _Used] = field(default_factory=dict)
     _released_s: dict[str, float] = field(default_factory=dict)
+    _full_s: dict[str, float] = field(default_factory=dict)
 
     # -- Requests of an agent --------------------------------------------------------------------------------------
 
@@ -119,17 +123,9 @@ class HostFiles:
         return found
 
     def append(
-        self,
-        host: str,
-        source: str,
-        file_id: str,
-        offset: int,
-        mark: str,
-        data: bytes | bytearray,
-        data_hash: str,
+        self, host: str, source: str, file_id: str, offset: int, mark: str, data: bytes | bytearray
     ) -> int:
-        """Append a range, whose hash is ``data_hash``. Return the new size. When this returns, the range survives a
-        crash of the machine.
+        """Append a range. Return the new size. When this returns, the range survives a crash of the machine.
 
         Raises `DoesNotFollow`, `NoRoom` and OSError. A new file begins with a range at offset 0.
         """
@@ -145,7 +141,7 @@ class HostFiles:
                     if offset != size or mark != here:
                         raise DoesNotFollow(size, here)
                     self._require_room(host, len(data), 0)
-                    last_range.note(descriptor, self.boot, offset, len(data), data_hash)
+                    last_range.note(descriptor, self.boot, offset, data)
                     self._write(descriptor, offset, data)
                     with suppress(FileNotFoundError):  # no file of the source has a name yet
                         # Extractors list a directory again only if its time has changed.
@@ -165,8 +161,11 @@ class HostFiles:
         """Give a file the name that it has on its host. Another file of that name gets a name with its id. Raises
         FileNotFoundError if there is no such file."""
         path, folder = self._path(host, source, file_id), folder_name(source)
-        wanted = self.root / HOSTS / host / folder / safe_name(name)
+        top = self.root / HOSTS / host / folder
+        wanted = top / safe_name(name)
         with self._lock:
+            if wanted.is_dir() or (wanted.parent.exists() and not wanted.parent.is_dir()):
+                wanted = top / _hashed(name)
             status = path.stat()
             before = None
             if status.st_nlink > 1:
@@ -179,7 +178,7 @@ class HostFiles:
             with suppress(FileNotFoundError):
                 other = wanted.stat().st_ino
                 other_id = next((each.id for each in self._entries(host, folder) if each.inode == other), "")
-                wanted.rename(wanted.with_name(f"{wanted.name}~{other_id}"))
+                wanted.rename(_unused(wanted.with_name(f"{wanted.name}~{other_id}")))
             if before is None:
                 os.link(path, wanted)
             else:
@@ -235,6 +234,8 @@ class HostFiles:
         used = self._used_by(host)
         if self._fits(used, size_bytes, files):
             return
+        if time.monotonic() - self._full_s.get(host, -FULL_S) < FULL_S:
+            raise _no_room(used)
         self._release(host, keep_s=0)
         used = self._used_by(host, again=True)
         if self._fits(used, size_bytes, files):
@@ -242,9 +243,8 @@ class HostFiles:
         self._remove_unread(host, used, size_bytes, files)
         used = self._used_by(host, again=True)
         if not self._fits(used, size_bytes, files):
-            raise NoRoom(
-                f"the host has {used.files:,} files of {used.size_bytes:,} bytes here, which is all that it may have"
-            )
+            self._full_s[host] = time.monotonic()
+            raise _no_room(used)
 
     def _fits(self, used: _Used, size_bytes: int, files: int) -> bool:
         return used.size_bytes + size_bytes <= self.host_bytes and used.files + files <= MOST_FILES
@@ -360,7 +360,7 @@ class HostFiles:
 
     def _checked_size(self, descriptor: int, host: str, path: Path) -> int:
         """Return the size of a locked file, whose last range is cut off first if a power failure damaged it."""
-        if last_range.cut_if_damaged(descriptor, self.boot, _hash):
+        if last_range.cut_if_damaged(descriptor, self.boot):
             log.warning("range cut off after a power failure", host=host, file=path.name)
         return os.fstat(descriptor).st_size
 
@@ -399,13 +399,29 @@ class _Entry:
     read_s: int | None
 
 
+def _no_room(used: _Used) -> NoRoom:
+    return NoRoom(
+        f"the host has {used.files:,} files of {used.size_bytes:,} bytes here, which is all that it may have"
+    )
+
+
 def safe_name(name: str) -> str:
     """Return a path below a source's directory for a name that a host sent: the name itself, with at most one
     directory, or else a hash."""
     parts = name.split("/")
     if len(parts) <= 2 and len(name) <= 240 and all(_PART.fullmatch(each) for each in parts):
         return name
+    return _hashed(name)
+
+
+def _hashed(name: str) -> str:
     return "n_" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _unused(path: Path) -> Path:
+    """Return a path, or the first with a number after it, at which nothing is."""
+    numbered = (path.with_name(f"{path.name}~{number}") for number in count(2))
+    return next(each for each in chain([path], numbered) if not os.path.lexists(each))
 
 
 def _hash(data: bytes) -> str:

@@ -19,11 +19,14 @@ from tests.support.other_hosts import ALIVE, FILES, Hosts, digest, hosts_of
 
 MOST_LINES = 400
 OLDEST = (3, 6)
-PYTHONS = sorted(
-    path
-    for name in ("python3.6", "python3.7", "python3.8", "python3.9", "python3.12", "python3.13", "python3.14")
-    if (path := shutil.which(name))
-)
+NAMES = [f"python3.{minor}" for minor in range(6, 15)]
+MANAGED = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+PYTHONS = {
+    name: path
+    for name in NAMES
+    for path in (shutil.which(name), *sorted(map(str, MANAGED.glob(f"*/bin/{name}"))))
+    if path
+}
 """Other Pythons of this machine."""
 
 
@@ -154,9 +157,10 @@ def test_the_agent_is_one_small_file_for_old_pythons(tmp_path: Path) -> None:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("python", PYTHONS)
-def test_the_agent_runs_on_other_pythons(hosts: Hosts, tmp_path: Path, python: str) -> None:
-    name = Path(python).name
+@pytest.mark.parametrize("name", NAMES)
+def test_the_agent_runs_on_other_pythons(hosts: Hosts, tmp_path: Path, name: str) -> None:
+    if not (python := PYTHONS.get(name)):
+        pytest.skip(f"{name} is not on this machine")
     if subprocess.run([python, "--version"], capture_output=True).returncode:
         pytest.skip(f"{name} does not start")
     (tmp_path / "log").write_bytes(b"line\n" * 100_000)

@@ -30,7 +30,7 @@ class Kept:
         return self.read & sizes_bytes.keys()
 
     def put(self, file_id: str, data: bytes, name: str, *, before: bytes = b"") -> None:
-        self.files.append("one", SOURCE, file_id, len(before), digest(before[-4096:]), data, digest(data))
+        self.files.append("one", SOURCE, file_id, len(before), digest(before[-4096:]), data)
         self.files.rename("one", SOURCE, file_id, name)
 
     def names(self) -> dict[str, bytes]:
@@ -44,9 +44,7 @@ def kept(tmp_path: Path) -> Kept:
 
 
 def test_a_range_is_appended_only_at_the_end_and_after_the_same_bytes(kept: Kept) -> None:
-    def append(host: str, source: str, file_id: str, offset: int, mark: str, data: bytes) -> int:
-        return kept.files.append(host, source, file_id, offset, mark, data, digest(data))
-
+    append = kept.files.append
     assert append("one", SOURCE, ONE, 0, EMPTY, b"hello ") == 6
     assert append("one", SOURCE, ONE, 6, digest(b"hello "), b"world") == 11
     for offset, mark in ((0, EMPTY), (6, digest(b"hello ")), (11, digest(b"other bytes")), (99, EMPTY)):
@@ -61,7 +59,7 @@ def test_a_range_is_appended_only_at_the_end_and_after_the_same_bytes(kept: Kept
 
 
 def test_extractors_see_a_file_only_under_the_name_that_is_told(kept: Kept) -> None:
-    kept.files.append("one", SOURCE, ONE, 0, EMPTY, b"half of it", digest(b"half of it"))
+    kept.files.append("one", SOURCE, ONE, 0, EMPTY, b"half of it")
     assert kept.names() == {}
     kept.files.rename("one", SOURCE, ONE, "eventlog_v2_app/events_1_app")
     assert kept.names() == {"eventlog_v2_app/events_1_app": b"half of it"}
@@ -70,7 +68,7 @@ def test_extractors_see_a_file_only_under_the_name_that_is_told(kept: Kept) -> N
 
 
 def test_a_file_that_is_gone_before_its_name_is_told_is_read_under_its_id(kept: Kept) -> None:
-    kept.files.append("one", SOURCE, ONE, 0, EMPTY, b"half of it", digest(b"half of it"))
+    kept.files.append("one", SOURCE, ONE, 0, EMPTY, b"half of it")
     kept.files.gone("one", SOURCE, ONE)
     assert kept.names() == {f"n_{ONE}": b"half of it"}
 
@@ -84,6 +82,22 @@ def test_rotated_files_keep_their_content_under_their_new_names(kept: Kept) -> N
     kept.files.rename("one", SOURCE, ONE, "log.2")
     kept.files.rename("one", SOURCE, TWO, "log.1")
     assert kept.names() == {"log.2": b"first", "log.1": b"second", "log": b"third"}
+
+
+def test_a_file_is_not_overwritten_by_one_that_makes_room_for_another(kept: Kept) -> None:
+    kept.put(ONE, b"first", "log")
+    kept.put(TWO, b"second", f"log~{ONE}")
+    kept.files.rename("one", SOURCE, TWO, "log")
+    assert kept.names() == {f"log~{ONE}~2": b"first", "log": b"second"}
+
+
+def test_a_file_and_a_folder_of_one_name_are_both_kept(kept: Kept) -> None:
+    kept.put(ONE, b"file", "a")
+    kept.put(TWO, b"inside", "a/b")
+    kept.put(THREE, b"inside", "c/d")
+    kept.put("a4-00000004", b"file", "c")
+    assert sorted(kept.names().values()) == [b"file", b"file", b"inside", b"inside"]
+    assert {"a", "c/d"} < kept.names().keys()
 
 
 def test_the_list_of_files_shows_sizes_and_hashes_but_no_content(kept: Kept) -> None:
@@ -122,7 +136,7 @@ def test_an_unusable_name_becomes_a_hash(name: str) -> None:
 )
 def test_an_invalid_id_is_refused(kept: Kept, file_id: str) -> None:
     with pytest.raises(ValueError, match="not the id of a file"):
-        kept.files.append("one", SOURCE, file_id, 0, EMPTY, b"x", digest(b"x"))
+        kept.files.append("one", SOURCE, file_id, 0, EMPTY, b"x")
 
 
 def test_a_file_is_removed_a_week_after_it_was_found_gone_and_read(
@@ -158,7 +172,7 @@ def test_a_host_over_its_quota_is_refused_and_others_are_not(kept: Kept) -> None
     kept.put(ONE, b"x" * 900, "log")
     with pytest.raises(NoRoom, match="900 bytes"):
         kept.put(TWO, b"x" * 101, "more")
-    kept.files.append("two", SOURCE, TWO, 0, EMPTY, b"x" * 101, digest(b"x" * 101))
+    kept.files.append("two", SOURCE, TWO, 0, EMPTY, b"x" * 101)
     assert kept.files.used("one") == (900, 1)
     assert kept.lost == []
 
@@ -180,6 +194,6 @@ def test_room_is_made_by_files_that_were_read_and_then_by_the_oldest_that_are_go
 def test_a_partly_written_range_is_rolled_back(kept: Kept) -> None:
     kept.put(ONE, b"one\n", "log")
     with at_most(10), pytest.raises(OSError, match="too large"):
-        kept.files.append("one", SOURCE, ONE, 4, digest(b"one\n"), b"two and more", digest(b"two and more"))
+        kept.files.append("one", SOURCE, ONE, 4, digest(b"one\n"), b"two and more")
     kept.put(ONE, b"two\n", "log", before=b"one\n")
     assert kept.names() == {"log": b"one\ntwo\n"}
