@@ -198,5 +198,5 @@ def _of_files(each: SourceCoverage) -> str:
     if freshness.status == Status.FAILED:
         return f"{freshness.source.name} cannot be read: {freshness.error}"
     if freshness.blocked_run:
-        return f"deletions of {freshness.source.name} are held: {freshness.blocked_run}"
+        return f"deletions of {freshness.source.name} await review: {freshness.blocked_run}"
     return ""

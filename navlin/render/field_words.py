@@ -46,6 +46,21 @@ _RELATED: Final[Mapping[tuple[str, bool], str]] = {
 }
 
 
+_EDGES: Final[Mapping[str, str]] = {
+    "DATA_FLOW": "data",
+    "CONTROL_FLOW": "control",
+    "LOGICAL_PHYSICAL": "stored at",
+    "INSTANCE_OF": "execution",
+    "PARENT_CHILD": "contains",
+}
+
+
+def edge_words(kind: str) -> str:
+    """Return a readable name for a type of relation, as read from its first end to its second: "stored at" for
+    LOGICAL_PHYSICAL."""
+    return _EDGES.get(kind, kind.lower().replace("_", " "))
+
+
 def relation_words(kind: str, incoming: bool) -> str:
     """Return a readable name for a type of relation, as seen from one of the two entities. ``incoming`` is True if this
     entity is the second end."""
