@@ -151,7 +151,7 @@ const TAGS = ["tags", "inheritedTag"];
 
 function factsOf(rows, acts) {
   const cells = rows.flatMap(([name, value]) => {
-    const title = html("dt", {}, printable(fieldWords(name)));
+    const title = html("dt", { title: printable(name) }, printable(fieldWords(name)));
     if (TAGS.includes(name)) return [title, html("dd", {}, ...[value].flat().map((tag) => tagOf(name, String(tag), acts)))];
     const text = printable([value].flat().map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", "));
     const cut = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}…` : text;
