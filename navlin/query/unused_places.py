@@ -95,7 +95,9 @@ class _Images:
         if not _usable(accesses.as_of_ms, self.question):
             return f"the last whole image is from {solr_date(accesses.as_of_ms)}"
         if not accesses.kept_since(self.question.since_ms):
-            return "the last whole image does not show that access times were kept in every week of the period"
+            return (
+                "the last whole image does not show that access times were kept in every week of the period"
+            )
         return ""
 
     def judge(self, place: LocationPath, content: Content | None) -> tuple[UsageStatus, str]:

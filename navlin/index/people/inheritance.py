@@ -2,8 +2,8 @@
 
 The closure of a tagged entity consists of the entities that inherit its tags (that the tags "reach"). It is stored in
 ``nav_runs``, in one document for each group of tags that reach the same entities. Tags differ in this only if users
-stopped some of them. The documents also have the ids of everything on which the closure depends. The `inheritedTag` of an entity lists the tags that reach it, except those that it
-has itself.
+stopped some of them. The documents also have the ids of everything on which the closure depends. The `inheritedTag` of
+an entity lists the tags that reach it, except those that it has itself.
 """
 
 from __future__ import annotations
