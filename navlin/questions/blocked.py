@@ -31,5 +31,7 @@ QUESTION = Question(
     ask=asks("navlin.query.blocked_deletions:blocked_deletions"),
     answers="navlin.query.blocked_deletions:BlockedDeletions",
     view="navlin.render.pages:blocked_view",
-    page=ListPage("Held run", path="/held", beside=lambda request: {"may_run": request.administrator}),
+    page=ListPage(
+        "Deletions awaiting review", path="/held", beside=lambda request: {"may_run": request.administrator}
+    ),
 )

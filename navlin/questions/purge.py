@@ -16,8 +16,8 @@ from navlin.questions.declare.question import Question, QuestionRequest
 class Parameters:
     before: Annotated[
         datetime,
-        "What was deleted or executed before this date goes: 2026-01-01, or with a time and a zone. Without a zone: UTC; on"
-        " a command line the machine's zone.",
+        "Remove what was deleted or executed before this date: 2026-01-01, or with a time and a zone. Without a zone: UTC;"
+        " on a command line the machine's zone.",
         Typed("DATE", here_zone=True, past="everything executed so far would be removed"),
     ]
     accept: Annotated[
