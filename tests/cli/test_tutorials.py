@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_the_diagram_of_the_demo_is_pictured(demo: Demo, tmp_path: Path) -> None
         for table in ("order_facts", "revenue"):
             window.run(OPEN_COLUMNS, f"table shop.{table},")
             closing = f"[aria-label='close the columns of {table}']"
-            window.until(lambda closing=closing: window.count(closing), "no columns")
+            window.until(partial(window.count, closing), "no columns")
             _drawn(window)
         window.run(UNFOCUSED)
         picture = tmp_path / "diagram.png"
