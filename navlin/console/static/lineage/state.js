@@ -53,7 +53,7 @@ export function showSummary(page, graph, shown, acts) {
   const notes = [...byReason].map(([reason, cuts]) => html("li", { "data-reason": reason }, noteOf(cuts, acts)));
   const between = graph.deletedBetween();
   if (between) {
-    const words = `${counted(between, "deleted node")} ${agreeing(between, "is", "are")} between others. `;
+    const words = `${counted(between, "deleted node")} ${agreeing(between, "lies", "lie")} between others. `;
     notes.push(html("li", { "data-reason": "deleted" }, words, change(agreeing(between, "Show it", "Show them"), { deleted: true }, acts)));
   }
   if (graph.unlinked) {
