@@ -46,7 +46,7 @@ class Parameters:
     """The parameters of the view that the server needs; the script reads the other ones from the URL."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."] = ""
-    direction: Annotated[Direction, "Where to go."] = Direction.BOTH
+    direction: Annotated[Direction, "Direction."] = Direction.BOTH
     depth: Annotated[str, "Number of hops in each direction, or all."] = "1"
     operations: Annotated[bool, "Show the queries and jobs between tables."] = False
     deleted: Annotated[bool, "Show deleted entities."] = False
@@ -54,7 +54,7 @@ class Parameters:
     unlinked: Annotated[bool, "Show placeholders: entities referenced by a job but never extracted."] = False
     all_executions: Annotated[bool, "All executions of an operation."] = False
     databases: Annotated[bool, "Boxes of databases."] = False
-    form: Annotated[str, "list: a table of edges, made by the server."] = ""
+    form: Annotated[str, "list: a table of edges instead of the diagram."] = ""
 
 
 def _values(request: ApiRequest) -> Mapping[str, Any]:

@@ -61,10 +61,10 @@ class Parameters:
     tags: Annotated[tuple[str, ...], "Only these."] = ()
     inheritedTag: Annotated[tuple[str, ...], "Only these."] = ()
     deleted: Annotated[tuple[str, ...], "Only these."] = ()
-    created: Annotated[tuple[str, ...], "From and to, days."] = ()
-    lastModified: Annotated[tuple[str, ...], "From and to, days."] = ()
+    created: Annotated[tuple[str, ...], "First and last day."] = ()
+    lastModified: Annotated[tuple[str, ...], "First and last day."] = ()
     property: Annotated[str, "A managed property, NAMESPACE.NAME."] = ""
-    compared: Annotated[str, "How it is compared."] = "="
+    compared: Annotated[str, "Operator of the comparison."] = "="
     value: Annotated[str, "With what."] = ""
     sort: Annotated[str, "FIELD asc or FIELD desc."] = ""
     page: Annotated[int, "Which page.", range(1, PAGES_LINKED + 1)] = 1

@@ -288,8 +288,8 @@ class _SourceRun:
             return None
         blocked = last_run(self.solr, self.source.id, Status.HELD)
         if blocked is None or blocked.run_id != accept_loss:
-            newest = f"; its newest held run is {blocked.run_id}" if blocked else ""
-            raise NothingBlocked(f"{self.source.name} has no held run {accept_loss}{newest}")
+            newest = f"; its newest run on hold is {blocked.run_id}" if blocked else ""
+            raise NothingBlocked(f"{self.source.name} has no run on hold named {accept_loss}{newest}")
         remembered = MissingState.of(before.values.get(MISSING))
         return frozenset(remembered.shown if remembered.blocked_run == accept_loss else ())
 

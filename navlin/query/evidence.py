@@ -249,7 +249,7 @@ def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict
 
 _WHY: Final = {
     UncertaintyKind.INFERRED: "a path was attributed to a table, because it lies in the table's location",
-    UncertaintyKind.PARSED: "navlin parsed it from a SQL text; no engine reported it",
+    UncertaintyKind.PARSED: "navlin parsed it from an SQL text; no engine reported it",
     UncertaintyKind.INCOMPLETE: "not all inputs or outputs of the operation that made it are known",
 }
 

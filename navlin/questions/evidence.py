@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Parameters:
     entity: Entity
     max_nodes: Annotated[
-        int, "How many tables, paths and operations are looked at.", range(1, MAX_WALKED + 1)
+        int, "Maximum number of tables, paths and operations to examine.", range(1, MAX_WALKED + 1)
     ] = MAX_NODES
-    html: Annotated[bool, "The whole document as a page to be printed."] = False
+    html: Annotated[bool, "The complete document as a page for printing."] = False
 
 
 def _ask(request: QuestionRequest) -> Evidence | Lines:
@@ -40,8 +40,8 @@ QUESTION = Question(
     about="""
     Where ENTITY comes from, as one document.
 
-    All of its upstream with statements, executions, times and users; what on that path is inferred, parsed, unlinked,
-    incomplete or truncated; when each source was last read, and its errors; people's annotations.
+    The complete upstream with statements, executions, times and users; parts that are inferred, parsed, unresolved,
+    incomplete or truncated; the last reading of each source, and its errors; business metadata.
     """,
     examples=(
         "navlin evidence sales.report.revenue",

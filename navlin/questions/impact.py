@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Parameters:
     entity: Entity
-    max_nodes: Annotated[int, "How many tables and paths are followed.", range(1, MAX_WALKED + 1)] = FOLLOWED
+    max_nodes: Annotated[int, "Maximum number of tables and paths to follow.", range(1, MAX_WALKED + 1)] = (
+        FOLLOWED
+    )
     csv: Csv = False
 
 
@@ -34,9 +36,9 @@ QUESTION = Question(
     about="""
     What breaks if ENTITY is dropped or changed, by owner.
 
-    Tables, views, paths, columns and operations downstream; each with its last known execution, by whom, and how many
-    executions are known. Entities that carry data of ENTITY are apart from those that only control flow reaches (filter
-    and join conditions). The owner of an operation is whoever ran it last. Places where there is more are named.
+    Downstream tables, views, paths, columns and operations, each with its last known execution, the user, and the number
+    of recorded executions. Entities that only control flow reaches (filter and join conditions) are listed separately. The
+    owner of an operation is the user who ran it last. Truncation is reported.
     """,
     examples=(
         "navlin impact sales.orders",

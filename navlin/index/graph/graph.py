@@ -40,7 +40,7 @@ class Graph:
 
     @property
     def at_hand(self) -> bool:
-        """Whether nothing is gained by reading ahead."""
+        """Whether everything read recently was in memory, so that reading ahead would not save any requests."""
         return False
 
     # -- Entities --------------------------------------------------------------------------------------------------------

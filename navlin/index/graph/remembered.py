@@ -142,7 +142,7 @@ class RememberedGraph(Graph):
 
     @property
     def at_hand(self) -> bool:
-        """Whether everything that was looked for since the last call was remembered."""
+        """Whether everything that was read since the last call was in memory."""
         absent, self.read.absent = self.read.absent, False
         return not absent
 
