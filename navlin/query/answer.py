@@ -37,6 +37,8 @@ class CutReason(StrEnum):
     """The node has more relations than are followed from one node."""
     WALKED = "walked"
     """The limit of visited nodes, shown or not, is reached."""
+    TIME = "time"
+    """The time for the walk has passed."""
     COLUMNS = "columns"
     """The limit of shown columns is reached."""
     EXECUTIONS = "executions"
@@ -53,6 +55,7 @@ _WORDS: Final = {
     CutReason.NODES: "node limit reached",
     CutReason.FAN_OUT: "too many relations to follow from this node",
     CutReason.WALKED: "search limit reached",
+    CutReason.TIME: "time limit reached, so anything further is not counted",
     CutReason.COLUMNS: "column limit reached",
     CutReason.EXECUTIONS: "only its latest executions are shown",
 }

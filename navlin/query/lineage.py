@@ -12,6 +12,7 @@ around an operation or an execution where the walk starts. Relations flagged del
 from __future__ import annotations
 
 import gc
+import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future
@@ -24,7 +25,7 @@ from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.relation import End, Side, StoredRelation
-from navlin.index.graph.remembered import answered
+from navlin.index.graph.remembered import ROUNDS, answered
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
@@ -55,7 +56,14 @@ class UnknownEntity(Refusal):
 def lineage(solr: Solr, start: str, options: WalkOptions | None = None) -> Lineage:
     """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
     asked = options or WalkOptions()
-    return answered(solr, lambda graph: lineage_of(graph, start, asked))
+    began_s = time.monotonic()
+
+    def ask(graph: Graph) -> Lineage:
+        # A graph that changes meanwhile is walked again, and then most of it is in memory.
+        left_s = max(asked.max_s - (time.monotonic() - began_s), asked.max_s / ROUNDS)
+        return lineage_of(graph, start, replace(asked, max_s=left_s))
+
+    return answered(solr, ask)
 
 
 def lineage_of(graph: Graph, start: str, options: WalkOptions) -> Lineage:
@@ -140,6 +148,7 @@ class _Walk:
     unlinked: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
     dependencies: set[str] = field(default_factory=set)
     """Ids at which the walk was stopped and that the reader did not request."""
+    began_s: float = field(default_factory=time.monotonic)
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
     """Id of an operation without a name yet → (id of the relation that contains the name, side of the end with the
     name)."""
@@ -279,6 +288,9 @@ class _Walk:
         while pending:
             if len(side.seen) > self.options.max_walked:
                 self.cuts[(pending[0][0], side.direction, CutReason.WALKED)] = None
+                break
+            if time.monotonic() - self.began_s >= self.options.max_s:
+                self.cuts.update(((each, side.direction, CutReason.TIME), None) for each in nodes)
                 break
             arrived = self._expand(side, pending)
             pending = []

@@ -73,6 +73,19 @@ def test_a_question_asked_again_reads_only_versions(world: World, monkeypatch: p
     assert len(searches.fields) <= 6
 
 
+def test_a_long_chain_is_read_in_few_requests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [world.table(f"link{number:03}") for number in range(60)]
+    for number, table in enumerate(tables[1:]):
+        world.operation(f"link {number}", [tables[number]], [table])
+    world.index()
+    searches = Searches(world.solr, monkeypatch)
+    answer = lineage(world.solr, tables[0].identity, WalkOptions(max_s=3_600))
+    assert len(answer.nodes) == 60
+    assert arrows(answer) == {f"link{number:03} -> link{number + 1:03}" for number in range(59)}
+    assert not answer.truncated
+    assert len(searches.fields) < 80, "three requests for each table would be 177"
+
+
 def test_an_answer_has_what_another_process_wrote(world: World) -> None:
     raw, *_ = chain(world)
     assert arrows(lineage(world.solr, raw.identity)) == {"raw -> clean", "clean -> mart"}

@@ -246,6 +246,29 @@ class Graph:
         """Return the relations found for each request; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or `FLOWING`."""
         return neighbours(self.solr, wanted, fields)
 
+    def likely_ahead(
+        self, ids: Collection[str], side: Side, types: Sequence[str], hops: int, most: int
+    ) -> set[str]:
+        """Return ids that live relations of these types lead to, in at most so many ``hops``, from these ids at
+        ``side``; none if there are more than ``most`` relations.
+
+        A hint for what to read soon, never an answer: Solr follows the relations of each shard by themselves.
+        """
+        near, far = f"endpoint{side}Ids", f"endpoint{3 - side}Ids"
+        chained = f"{{!graph from={near} to={far} maxDepth={hops} traversalFilter=$through v=$begin}}"
+        params = {
+            "q": chained,
+            "begin": q.terms(near, ids),
+            "through": f"+{q.one_of('type', types)} -deleted:true",
+            "fq": tuple(RelationFilter(tuple(types), deleted=False).filters()),
+            "fl": far,
+            "rows": most,
+        }
+        response = self.solr.select(RELATIONS, params)["response"]
+        if response["numFound"] > most:
+            return set()
+        return {each for document in response["docs"] for each in document[far]}
+
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
