@@ -60,7 +60,8 @@ def lineage(solr: Solr, start: str, options: WalkOptions | None = None) -> Linea
 
 def lineage_of(graph: Graph, start: str, options: WalkOptions) -> Lineage:
     """Return the lineage as read from ``graph``. Raises `UnknownEntity`."""
-    return with_statement_names(graph, _walked(graph, start, options)[0])
+    with _UNCOLLECTED:
+        return with_statement_names(graph, _walked(graph, start, options)[0])
 
 
 def lineage_with_dependencies(solr: Solr, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:

@@ -6,6 +6,7 @@ import random
 import uuid
 from typing import Any
 
+import orjson
 import pytest
 
 from navlin.index.graph.graph import Graph
@@ -17,6 +18,7 @@ from navlin.index.graph.memory import (
     RememberedPart,
     memory_of,
 )
+from navlin.index.graph.remembered import answered
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
@@ -34,18 +36,25 @@ def world(solr: Solr) -> World:
     return World(solr, f"remembered-{uuid.uuid4().hex[:8]}")
 
 
-class Searches:
-    """Records the fields of each search that a connection sends."""
+class Requests:
+    """Records the requests that a connection sends: the path below Solr's address and, of a search, its fields."""
 
     def __init__(self, solr: Solr, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.fields: list[str] = []
-        select = solr.select
+        self.sent: list[tuple[str, str]] = []
+        send = solr.session.request
 
-        def recorded(core: str, params: Any) -> dict[str, Any]:
-            self.fields.append(params.get("fl", ""))
-            return select(core, params)
+        def recorded(method: str, url: str, *args: Any, **kwargs: Any) -> Any:
+            body = kwargs.get("data")
+            params = orjson.loads(body)["params"] if isinstance(body, bytes) and b'"params"' in body else {}
+            self.sent.append((url.removeprefix(solr.address.url), params.get("fl", "")))
+            return send(method, url, *args, **kwargs)
 
-        monkeypatch.setattr(solr, "select", recorded)
+        monkeypatch.setattr(solr.session, "request", recorded)
+
+    def taken(self) -> list[tuple[str, str]]:
+        """Return the requests since the last call."""
+        sent, self.sent = self.sent, []
+        return sent
 
 
 def chain(world: World) -> list[Key]:
@@ -62,15 +71,70 @@ def arrows(answer: Lineage) -> set[str]:
     return {f"{names[each.source]} -> {names[each.target]}" for each in answer.edges}
 
 
-def test_a_question_asked_again_reads_only_versions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+STATE = ("/admin/cores", "")
+
+
+def test_a_question_asked_again_asks_only_whether_the_index_has_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     raw, *_ = chain(world)
     first = lineage(world.solr, raw.identity)
-    searches = Searches(world.solr, monkeypatch)
+    requests = Requests(world.solr, monkeypatch)
     again = lineage(world.solr, raw.identity)
     assert arrows(again) == {"raw -> clean", "clean -> mart"}
     assert again == first
-    assert set(searches.fields) == {"_version_"}
-    assert len(searches.fields) <= 6
+    assert requests.taken() == [STATE]
+
+
+def test_after_a_commit_a_question_reads_versions_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, *_ = chain(world)
+    first = lineage(world.solr, raw.identity)
+    other = World(world.solr, f"{world.name}-other")
+    chain(other)
+    requests = Requests(world.solr, monkeypatch)
+    assert lineage(world.solr, raw.identity) == first
+    state, *checks = requests.taken()
+    assert state == STATE
+    assert {fields for _, fields in checks} == {"_version_"}
+    assert len(checks) <= 6
+    assert lineage(world.solr, raw.identity) == first
+    assert requests.taken() == [STATE]
+
+
+def test_a_document_written_again_with_other_fields_does_not_repeat_the_question(world: World) -> None:
+    raw, *_, mart = chain(world)
+    asked: list[Lineage] = []
+
+    def ask(graph: Graph) -> Lineage:
+        asked.append(lineage_of(graph, raw.identity, WalkOptions()))
+        return asked[-1]
+
+    first = answered(world.solr, ask)
+    asked.clear()
+    world.solr.add(ELEMENTS, [{"identity": mart.identity, "owner": {"set": "ann"}}])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert answered(world.solr, ask) == first
+    assert len(asked) == 1
+    world.solr.add(ELEMENTS, [{"identity": mart.identity, "deleted": {"set": True}}])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert arrows(answered(world.solr, ask)) == {"raw -> clean"}
+    assert len(asked) == 3
+
+
+def test_every_kind_of_change_is_another_state_of_the_index(world: World) -> None:
+    def state() -> str:
+        world.solr.commit(RELATIONS, soft=True)
+        return str(world.solr.visible_states()[RELATIONS])
+
+    identity = f"{world.name}-state"
+    seen = [state()]
+    assert state() == seen[0]
+    for change in (1, 2):
+        world.solr.add(RELATIONS, [{"identity": identity, "type": "DATA_FLOW", "asOf": change}])
+        seen.append(state())
+    world.solr.delete_ids(RELATIONS, [identity])
+    seen.append(state())
+    assert len(set(seen)) == 4
 
 
 def test_an_answer_has_what_another_process_wrote(world: World) -> None:
@@ -188,6 +252,14 @@ def test_a_connection_has_one_memory_and_takes_it_along(world: World) -> None:
         assert memory_of(other) is memory_of(other)
         assert memory_of(other).bytes > 0
         assert memory_of(world.solr).bytes == 0
+
+
+def test_a_state_that_comes_back_is_another_epoch() -> None:
+    memory = GraphMemory()
+    epochs = [memory.epochs({RELATIONS: state})[RELATIONS] for state in ("a", "a", "b", "a")]
+    assert epochs[0] == epochs[1]
+    assert len(set(epochs)) == 3
+    assert memory.epochs({ELEMENTS: "a"})[ELEMENTS] not in epochs
 
 
 # -- Both ways -------------------------------------------------------------------------------------------------------------
