@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
@@ -33,6 +33,7 @@ from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.columns import with_columns, with_tables
 from navlin.query.contract import Walked, Way, contract, direct
 from navlin.query.locations import ReadLocations, locations_of, tables_around, tables_at
+from navlin.query.names import walk_start
 from navlin.query.options import PASSED_TYPES, WalkOptions
 from navlin.query.reading import LOGICAL_TYPES, WalkReader
 from navlin.query.statement_names import with_statement_names
@@ -68,6 +69,14 @@ def lineage_with_dependencies(solr: Solr, start: str, options: WalkOptions) -> t
     """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
     entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
     return answered(solr, lambda graph: _walked(graph, start, options))
+
+
+def lineage_of_name(solr: Solr, name: str, options: WalkOptions) -> Lineage:
+    """Return the lineage of the entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
+    return answered(
+        solr,
+        lambda graph: lineage_of(graph, walk_start(graph, name, unlinked=options.unlinked), options),
+    )
 
 
 def _walked(graph: Graph, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
@@ -562,4 +571,6 @@ class _Walk:
         names = self.reader.graph.names_of_ends(relation for relation, _ in unnamed.values())
         for each, end in unnamed.items():
             if end in names:
-                self.entities[each] = replace(self.entities[each], name=names[end])
+                known = self.entities[each]
+                named = End(each, names[end], known.type, known.source_type, known.source_id)
+                self.entities[each] = entity_of(named)

@@ -32,11 +32,13 @@ from navlin.index.graph.neighbours import (
     neighbours,
 )
 from navlin.index.graph.relation import BOTH, FLOWING, IDENTIFIED, VERSION, WALKED, Side, StoredRelation
+from navlin.index.graph.sources import FIELDS as SOURCE_FIELDS
+from navlin.index.graph.sources import KnownSource, sources_in
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
-from navlin.model.keys import RelationType
+from navlin.model.keys import EntityType, RelationType
 from navlin.model.refusal import Refusal
 
 ROUNDS: Final = 4
@@ -46,6 +48,8 @@ MOST_DOCUMENTS: Final = 20_000
 """Maximum number of documents of one check whose versions are compared one by one, to find the ids that have changed."""
 FLOW_TYPES: Final = frozenset({RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value})
 _LIVE: Final = EntityFilter(deleted=False)
+_SOURCE: Final = EntityType.SOURCE.value
+_SOURCES: Final = PartKind(ELEMENTS, "type", (), True, SOURCE_FIELDS)
 _T = TypeVar("_T")
 
 
@@ -180,6 +184,17 @@ class RememberedGraph(Graph):
         absent, self.read.absent = self.read.absent, False
         return not absent
 
+    def sources(self) -> tuple[KnownSource, ...]:
+        found, absent = self.read.look(_SOURCES, [_SOURCE])
+        if absent:
+            fields, filters = f"{SOURCE_FIELDS},{VERSION}", ["deleted:false"]
+            documents = list(self.solr.cursor(ELEMENTS, f"type:{_SOURCE}", fields, filters=filters))
+            versions = [document[VERSION] for document in documents]
+            found = {_SOURCE: RememberedPart(sources_in(documents), versions)}
+            self.read.keep(_SOURCES, found)
+        sources: tuple[KnownSource, ...] = found[_SOURCE].value
+        return sources
+
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
         fields = IDENTIFIED if fields == FLOWING else fields
         kinds = [_kind(each, fields) for each in wanted]
@@ -298,6 +313,8 @@ class RememberedGraph(Graph):
             self.neighbours([Wanted(ids, side, kind.types, kind.most)], kind.fields)
         elif kind.field == "identity":
             self.entities_of(ids, kind.fields)
+        elif kind == _SOURCES:
+            self.sources()
         else:
             where = EntityFilter(kind.types, deleted=False if kind.live else None)
             self._children(ids, where, MOST_DOCUMENTS, kind.fields)
