@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.sources import known_sources
+from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     Key,
@@ -163,7 +163,20 @@ def _own(entity: StoredEntity) -> str:
 
 
 def sources_of(solr: Solr) -> list[Source]:
-    return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)]
+    return _as_sources(known_sources(solr))
+
+
+def _as_sources(known: Iterable[KnownSource]) -> list[Source]:
+    return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known]
+
+
+def walk_start(graph: Graph, name: str, *, unlinked: bool) -> str:
+    """Return the same id as `walked_id`, or raise the same errors. Names that the rule for keys converts to one id are
+    looked up in ``graph``, which may remember them; all others are searched for."""
+    found = graph.entities_of(ids_of(_as_sources(graph.sources()), name))
+    if len(found) == 1 and name.strip():
+        return next(iter(found))
+    return walked_id(graph.solr, name, unlinked=unlinked)
 
 
 def ids_of(sources: Sequence[Source], name: str) -> list[str]:
