@@ -40,9 +40,7 @@ def own_api() -> str:
             answers = operation["responses"]
             status = next(each for each in answers if each != "default")
             formats = ", ".join(code(each.partition(";")[0]) for each in answers[status]["content"])
-            parts.append(
-                f"Answers with {status}: {prose(answers[status]['description'])} Formats: {formats}.\n"
-            )
+            parts.append(f"Response {status}: {prose(answers[status]['description'])} Formats: {formats}.\n")
     return "\n".join(parts)
 
 

@@ -377,14 +377,16 @@ def run(agent: Agent, poll_s: float, once: bool) -> None:
 
 
 def main(arguments: "list[str] | None" = None) -> None:
-    about, end = (__doc__ or "").partition("\n")[0], "@FILE reads arguments from a file, one a line."
+    about, end = (__doc__ or "").partition("\n")[0], "@FILE reads arguments from a file, one per line."
     parser = argparse.ArgumentParser("navlin-forward", None, about, end, fromfile_prefix_chars="@")
-    parser.add_argument("--url", required=True, help="address of navlin, as https://navlin.example:7187")
+    parser.add_argument("--url", required=True, help="address of navlin, such as https://navlin.example:7187")
     parser.add_argument("--token-file", required=True, metavar="FILE", help="the token of this host")
-    parser.add_argument("--ca-file", metavar="FILE", help="PEM of who signed navlin's certificate")
+    parser.add_argument("--ca-file", metavar="FILE", help="CA bundle (PEM)")
     parser.add_argument("--source", action="append", required=True, metavar="NAME=DIRECTORY[:PATTERN]")
-    parser.add_argument("--poll", type=float, default=5.0, metavar="S", help="seconds between looks (5)")
-    parser.add_argument("--once", action="store_true", help="end when everything is sent")
+    parser.add_argument(
+        "--poll", type=float, default=5.0, metavar="S", help="seconds between checks (default: 5)"
+    )
+    parser.add_argument("--once", action="store_true", help="exit when everything is sent")
     given = parser.parse_args(arguments)
     sources = []
     for each in given.source:
