@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from docs.from_code.markdown import code, prose, table
 from navlin.api import forwarding, lines, navigator, own
 from navlin.api.callers import CSRF_HEADER
-from navlin.api.hosts import EVERY_ANSWER
 from navlin.api.openapi import document
+
+EVERY_ANSWER: Final = (
+    (400, "a parameter, a header or the body is not valid"),
+    (401, "the token is missing, wrong, expired or revoked"),
+    (403, "the token does not name this source, or the source reads nothing of other hosts"),
+    (413, "the body is too large"),
+    (429, "too much of this host waits already: try again"),
+    (503, "nothing can be stored now: try again after `Retry-After`"),
+)
+"""Responses that each address for other hosts may have."""
 
 
 def described() -> dict[str, Any]:

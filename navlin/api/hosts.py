@@ -43,17 +43,6 @@ class HostAddress:
     answers: tuple[tuple[int, str], ...] = ()
 
 
-EVERY_ANSWER: Final = (
-    (400, "a parameter, a header or the body is not valid"),
-    (401, "the token is missing, wrong, expired or revoked"),
-    (403, "the token does not name this source, or the source reads nothing of other hosts"),
-    (413, "the body is too large"),
-    (429, "too much of this host waits already: try again"),
-    (503, "nothing can be stored now: try again after `Retry-After`"),
-)
-"""Responses that each of these addresses may have."""
-
-
 @dataclass(slots=True)
 class HostReceiver:
     """Access of hosts, and the directories below ``root`` in which their data is kept. ``receives`` maps each source to

@@ -85,6 +85,7 @@ MAY_IMPORT = {
         "navlin.edit",
         "navlin.index",
         "navlin.render",
+        "navlin.files",
     },
     "navlin.console": {
         "navlin.model",
