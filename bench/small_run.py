@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -92,7 +93,8 @@ class Measured:
         self.extractor = ImpalaEvents(source, Estate("bench", (source,)), str(folder), "*")
         self.pipeline = Pipeline(solr.address, lambda: spark, lambda: round(time.time() * 1000))
         self.solr_process, self.spark = java, spark
-        self.spark_process = spark.sparkContext._gateway.proc.pid
+        gateway: Any = spark.sparkContext._gateway
+        self.spark_process = int(gateway.proc.pid)
         self.lines = 0
         warm_up(self.pipeline, [self.extractor])
 
@@ -214,20 +216,20 @@ def rows(codes: list[Code], runs: int) -> Iterator[list[str]]:
         )
         return f"{sum(found) / runs * 1000:.0f} ms"
 
+    def a_run(costs: Costs, *, what: str) -> str:
+        return f"{costs.counts.get(what, 0) / runs:.1f}"
+
     yield row("a run, p50", lambda costs: f"{percentile(costs.seconds, 0.5) * 1000:.0f} ms")
     yield row("a run, p99", lambda costs: f"{percentile(costs.seconds, 0.99) * 1000:.0f} ms")
     yield row("processor time", ms)
     for process in PROCESSES:
-        yield row(f"  {process}", lambda costs, process=process: ms(costs, process=process))
+        yield row(f"  {process}", partial(ms, process=process))
     for step in dict.fromkeys(step for code in codes for step in code.costs.processor_s):
-        yield row(f"  step: {step}", lambda costs, step=step: ms(costs, step=step))
+        yield row(f"  step: {step}", partial(ms, step=step))
         for process in PROCESSES:
-            yield row(
-                f"    {process}",
-                lambda costs, step=step, process=process: ms(costs, step=step, process=process),
-            )
+            yield row(f"    {process}", partial(ms, step=step, process=process))
     for what in sorted({what for code in codes for what in code.costs.counts}):
-        yield row(what, lambda costs, what=what: f"{costs.counts.get(what, 0) / runs:.1f}")
+        yield row(what, partial(a_run, what=what))
     yield row("Solr: requests of the driver", lambda costs: f"{_requests(costs) / runs:.1f}")
 
 
