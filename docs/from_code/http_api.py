@@ -1,14 +1,15 @@
-"""Endpoints of navlin's own API, from its OpenAPI document, and of Navigator's."""
+"""Endpoints of navlin's own API, from its OpenAPI document, of other hosts, and of Navigator's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
 from docs.from_code.markdown import code, prose, table
-from navlin.api import navigator, own
+from navlin.api import forwarding, lines, navigator, own
 from navlin.api.callers import CSRF_HEADER
+from navlin.api.hosts import EVERY_ANSWER
 from navlin.api.openapi import document
 
 
@@ -34,6 +35,20 @@ def own_api() -> str:
     return "\n".join(parts)
 
 
+def host_api() -> str:
+    """Return a section for each endpoint that takes the token of a host."""
+    parts = [table(("status", "meaning"), _statuses(EVERY_ANSWER))]
+    for each in (lines.ADDRESS, *forwarding.ADDRESSES):
+        parts.append(f"### {code(f'{each.method} {each.path}')}\n")
+        parts.append(f"{prose(each.summary)}\n")
+        if each.given:
+            given = [(code(name), place, prose(words)) for name, place, words in each.given]
+            parts.append(table(("parameter", "in", "meaning"), given))
+        if each.answers:
+            parts.append(table(("status", "meaning"), _statuses(each.answers)))
+    return "\n".join(parts)
+
+
 def navigator_api() -> str:
     """Return the table of the endpoints that Navigator's API had, as navlin serves them."""
     rows = [
@@ -41,6 +56,10 @@ def navigator_api() -> str:
         for _, path, each in navigator.addresses()
     ]
     return table(("endpoint", "purpose", "role"), dict.fromkeys(rows))
+
+
+def _statuses(answers: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    return [(str(status), prose(words)) for status, words in answers]
 
 
 def _parameters(operation: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from navlin.query.bounds import MAX_NODES, MAX_WALKED
+from navlin.query.bounds import MAX_NODES, MAX_WALKED, MOST_WALK_S, WALK_S
 from navlin.questions.declare.question import HTML, Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Entity
 
@@ -19,6 +19,7 @@ class Parameters:
     max_nodes: Annotated[
         int, "Maximum number of tables, paths and operations to examine.", range(1, MAX_WALKED + 1)
     ] = MAX_NODES
+    max_seconds: Annotated[int, "Maximum number of seconds of the walk.", range(1, MOST_WALK_S + 1)] = WALK_S
     html: Annotated[bool, "The complete document as a page for printing."] = False
 
 
@@ -26,7 +27,8 @@ def _ask(request: QuestionRequest) -> Evidence | Lines:
     from navlin.query.evidence import evidence
 
     given: Parameters = request.parameters
-    answer = evidence(request.solr, request.entity_id(), request.now_ms, max_nodes=given.max_nodes)
+    identity, seconds = request.entity_id(), given.max_seconds
+    answer = evidence(request.solr, identity, request.now_ms, max_nodes=given.max_nodes, max_s=seconds)
     if not given.html:
         return answer
     from navlin.render.evidence import evidence_html

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from navlin.query.bounds import FOLLOWED, MAX_WALKED
+from navlin.query.bounds import FOLLOWED, MAX_WALKED, MOST_WALK_S, WALK_S
 from navlin.questions.declare.question import Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Csv, Entity
 
@@ -19,6 +19,7 @@ class Parameters:
     max_nodes: Annotated[int, "Maximum number of tables and paths to follow.", range(1, MAX_WALKED + 1)] = (
         FOLLOWED
     )
+    max_seconds: Annotated[int, "Maximum number of seconds of the walk.", range(1, MOST_WALK_S + 1)] = WALK_S
     csv: Csv = False
 
 
@@ -26,8 +27,9 @@ def _ask(request: QuestionRequest) -> Impact | Lines:
     from navlin.model.spreadsheet import csv_lines
     from navlin.query.impact import COLUMNS, impact
 
-    answer = impact(request.solr, request.entity_id(), max_nodes=request.parameters.max_nodes)
-    return Lines(csv_lines(COLUMNS, answer.rows())) if request.parameters.csv else answer
+    given: Parameters = request.parameters
+    answer = impact(request.solr, request.entity_id(), max_nodes=given.max_nodes, max_s=given.max_seconds)
+    return Lines(csv_lines(COLUMNS, answer.rows())) if given.csv else answer
 
 
 QUESTION = Question(

@@ -36,8 +36,7 @@ class Parameters:
 
 def _ask(request: QuestionRequest) -> Lineage:
     from navlin.query.answer import Direction
-    from navlin.query.lineage import lineage
-    from navlin.query.names import walked_id
+    from navlin.query.lineage import lineage_of_name
     from navlin.query.options import WalkOptions
 
     given: Parameters = request.parameters
@@ -52,7 +51,7 @@ def _ask(request: QuestionRequest) -> Lineage:
         all_executions=given.all_executions,
         go_on=frozenset(given.go_on),
     )
-    return lineage(request.solr, walked_id(request.solr, given.entity, unlinked=given.unlinked), options)
+    return lineage_of_name(request.solr, given.entity, options)
 
 
 QUESTION = Question(

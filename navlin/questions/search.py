@@ -38,12 +38,12 @@ class Parameters:
 
 
 def _ask(request: QuestionRequest) -> SearchAnswer | Lines:
-    from navlin.query.finding import find_for_people
+    from navlin.query.finding import find_for_people, with_statements
 
     given: Parameters = request.parameters
     if given.csv or given.jsonl:
         return _whole(request, given)
-    return find_for_people(
+    found = find_for_people(
         request.solr,
         request.query(),
         limit=given.limit,
@@ -52,6 +52,7 @@ def _ask(request: QuestionRequest) -> SearchAnswer | Lines:
         filters=given.filter,
         facets=given.facet,
     )
+    return with_statements(request.solr, found)
 
 
 def _whole(request: QuestionRequest, given: Parameters) -> Lines:
