@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from extractors.s3.credentials import CredentialChoice
 from extractors.s3.errors import S3Credentials, S3Elsewhere, S3Error, S3Misshapen, S3Unavailable
 from extractors.s3.pages import MOST_MARKUP, BadPage, S3ErrorDocument, to_error, to_page, to_tags
-from extractors.s3.service import Bucket, BucketAddress, asking
+from extractors.s3.service import Bucket, BucketAddress
 from tests.services.rest import Answer, Query
 from tests.services.s3 import StubS3, refusal
 from tests.support.s3_rounds import credentials  # noqa: F401  # for all tests
@@ -38,7 +39,7 @@ def address(s3: StubS3, waited: list[float], *, timeout_s: float = 5.0) -> Bucke
 
 
 def listed(s3: StubS3, waited: list[float]) -> list[str]:
-    with asking(address(s3, waited)) as bucket:
+    with closing(Bucket(address(s3, waited))) as bucket:
         return [each.key for page in bucket.pages("", "") for each in page.objects]
 
 
@@ -199,7 +200,7 @@ def test_a_key_that_was_not_asked_for_ends_the_listing_with_an_error(
 ) -> None:
     s3.instead = lambda query: (200, {}, WHOLE.replace("<Key>a", f"<Key>{key}").encode())
 
-    with asking(address(s3, waited)) as bucket, pytest.raises(S3Misshapen, match="not asked for"):
+    with closing(Bucket(address(s3, waited))) as bucket, pytest.raises(S3Misshapen, match="not asked for"):
         list(bucket.pages("k00", ""))
 
 
@@ -261,7 +262,7 @@ def test_a_token_that_expires_in_the_middle_is_replaced_by_that_of_the_file(
     settings = BucketAddress(
         BUCKET, s3.url, "us-east-1", CredentialChoice(credentials_file=str(file)), wait=waited.append
     )
-    with asking(settings) as bucket:
+    with closing(Bucket(settings)) as bucket:
         assert sum(len(each.objects) for each in bucket.pages("", "")) == 25
     assert waited == []
 
@@ -296,7 +297,7 @@ def test_missing_credentials_are_said(
 
 def test_an_unknown_profile_is_said(s3: StubS3) -> None:
     settings = BucketAddress(BUCKET, s3.url, identity=CredentialChoice("nobody"))
-    with asking(settings) as bucket, pytest.raises(S3Credentials, match="nobody"):
+    with closing(Bucket(settings)) as bucket, pytest.raises(S3Credentials, match="nobody"):
         bucket.first("")
 
 
@@ -311,7 +312,7 @@ def test_a_bucket_in_another_region_is_said(s3: StubS3, waited: list[float]) -> 
     failing(s3, 1_000, refusal(301, "PermanentRedirect", headers={"x-amz-bucket-region": "eu-central-1"}))
 
     with (
-        asking(address(s3, waited)) as bucket,
+        closing(Bucket(address(s3, waited))) as bucket,
         pytest.raises(S3Elsewhere, match="in the region eu-central-1") as error,
     ):
         bucket.locate("")
@@ -344,7 +345,7 @@ def test_an_answer_that_is_not_that_of_an_s3_is_said(s3: StubS3, waited: list[fl
     ],
 )
 def test_a_bucket_of_aws_has_the_address_of_its_region(bucket: str, region: str, url: str) -> None:
-    with asking(BucketAddress(bucket, region=region)) as made:
+    with closing(Bucket(BucketAddress(bucket, region=region))) as made:
         assert made._host == url
 
 
