@@ -128,7 +128,7 @@ class Measured:
 
     def _jobs(self) -> tuple[int, int]:
         scheduler: Any = self.spark.sparkContext._jsc.sc().dagScheduler()
-        return int(scheduler.numTotalJobs()), int(scheduler.nextStageId().get())
+        return int(scheduler.numTotalJobs()), int(scheduler.nextStageId())
 
     def _processor_s(self) -> dict[str, float]:
         parents = processes()
