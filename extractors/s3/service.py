@@ -45,7 +45,14 @@ FIRST_WAIT_S: Final = 0.5
 
 _EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 _WRONG_CREDENTIALS: Final = frozenset(
-    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "AuthorizationHeaderMalformed", *_EXPIRED}
+    {
+        "InvalidAccessKeyId",
+        "XAdminUserNotFound",  # versitygw's code for an unknown access key
+        "SignatureDoesNotMatch",
+        "InvalidToken",
+        "AuthorizationHeaderMalformed",
+        *_EXPIRED,
+    }
 )
 _THROTTLING: Final = frozenset(
     {"SlowDown", "ServiceUnavailable", "RequestLimitExceeded", "Throttling", "ThrottlingException"}

@@ -8,7 +8,7 @@ from typing import Final
 
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
-from navlin.query.bounds import MAX_NODES, MAX_WALKED
+from navlin.query.bounds import MAX_NODES, MAX_WALKED, WALK_S
 
 MAX_FAN_OUT: Final = 1_000
 
@@ -25,8 +25,8 @@ class WalkOptions:
     includes operations that read and made nothing, drawn with ``operations``; operations then do not count towards
     ``max_nodes``. Around an operation, its latest executions are drawn, or with ``all_executions`` up to ``max_nodes``.
     ``go_on`` are nodes from which the walk goes one hop further than ``depth``. ``max_fan_out`` limits the relations
-    followed from one node, ``max_walked`` the nodes visited in one direction, shown or not. The walk ends before
-    ``stops``, and before the columns of those stops that are tables or paths.
+    followed from one node, ``max_walked`` the nodes visited in one direction, shown or not. After ``max_s`` seconds
+    the walk reads no further level. It ends before ``stops``, and before the columns of stops that are tables or paths.
     """
 
     direction: Direction = Direction.BOTH
@@ -42,6 +42,7 @@ class WalkOptions:
     max_nodes: int = MAX_NODES
     max_fan_out: int = MAX_FAN_OUT
     max_walked: int = MAX_WALKED
+    max_s: float = WALK_S
     stops: Set[str] = frozenset()
 
     @property

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Parameters:
     entity: Entity
-    direction: Annotated[Literal["upstream", "downstream", "both"], "Where to go."] = "both"
+    direction: Annotated[Literal["upstream", "downstream", "both"], "Direction."] = "both"
     depth: Annotated[
         int | None, "Number of hops in each direction (default: all).", range(1, MOST_HOPS + 1)
     ] = None
-    columns: Annotated[bool, "Columns inside tables."] = False
+    columns: Annotated[bool, "Show the columns of tables."] = False
     operations: Annotated[bool, "Show the queries and jobs between tables."] = False
     deleted: Annotated[bool, "Show deleted entities. Paths through them are shown either way."] = False
     control_flow: Annotated[bool, "Also show filters and joins (control flow)."] = False
@@ -29,15 +29,14 @@ class Parameters:
     all_executions: Annotated[bool, "Show all executions of each operation, not only the latest."] = False
     go_on: Annotated[
         tuple[str, ...],
-        "The id of a node at which to go one hop further than the depth. Repeatable.",
+        "Id of a node to expand one level beyond the depth. Repeatable.",
         Typed("ID"),
     ] = ()
 
 
 def _ask(request: QuestionRequest) -> Lineage:
     from navlin.query.answer import Direction
-    from navlin.query.lineage import lineage
-    from navlin.query.names import walked_id
+    from navlin.query.lineage import lineage_of_name
     from navlin.query.options import WalkOptions
 
     given: Parameters = request.parameters
@@ -52,7 +51,7 @@ def _ask(request: QuestionRequest) -> Lineage:
         all_executions=given.all_executions,
         go_on=frozenset(given.go_on),
     )
-    return lineage(request.solr, walked_id(request.solr, given.entity, unlinked=given.unlinked), options)
+    return lineage_of_name(request.solr, given.entity, options)
 
 
 QUESTION = Question(
@@ -61,8 +60,7 @@ QUESTION = Question(
     about="""
     Where ENTITY comes from and where it goes.
 
-    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; places where there is more are
-    named.
+    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; truncation is reported.
     """,
     examples=(
         "navlin lineage sales.orders",

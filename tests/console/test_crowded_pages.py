@@ -166,7 +166,9 @@ def test_five_statements_of_one_job_are_distinguished_in_every_list(
     evidence = page(viewer, "/evidence", entity=crowded.keys["check"].identity).text
     listed = page(viewer, "/lineage", entity=orders, form="list", depth="all", operations="true").text
     tree = run(crowded.web.file, "lineage", "shop.orders", "--operations").output
-    for text in (impact, evidence, listed, tree):
+    found = page(viewer, "/search", query="nightly revenue").text
+    on_terminal = run(crowded.web.file, "search", "nightly revenue", "--limit", "100").output
+    for text in (impact, evidence, listed, tree, found, " ".join(on_terminal.split())):
         assert [each for each in NIGHTLY if each not in text] == []
     assert (
         "nightly revenue → shop.revenue"
@@ -224,7 +226,7 @@ def test_a_column_shows_its_source_columns_expression_and_inherited_tags(
         "data",
         "nightly revenue → shop.revenue",
         "sum(facts.amount)",
-        "yes",
+        "recorded",
     ]
     [_, target] = column.tables["targets"]
     assert target[0].strip() == "shop.markets.amount"
@@ -333,7 +335,7 @@ def test_a_deleted_table_in_between_is_marked_and_counted_on_the_edge(
     window.size(*SIZES["desk"])
     shown(window, f"/lineage?entity={crowded.keys['left'].identity}&depth=all")
     assert window.texts(".edge .deleted-between .count") == ["1"]
-    assert "1 deleted object lies between others." in window.texts("#notes li")[0]
+    assert "1 deleted node lies between others." in window.texts("#notes li")[0]
     window.find("#notes button").click()
     window.until(lambda: window.count(".node.deleted") == 1, "the deleted table is not shown")
     window.until(lambda: not window.count(".deleted-between"), "the mark stays")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from navlin.index.graph import entity as entity_fields
@@ -18,6 +19,7 @@ from navlin.index.graph.filters import NOT_OF_USERS, EntityFilter, RelationFilte
 from navlin.index.graph.neighbours import Neighbours, Wanted, first_by_id, in_parts, neighbours, parts_of
 from navlin.index.graph.presentation import with_end_names
 from navlin.index.graph.relation import BOTH, End, Side, StoredRelation
+from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, date_ms, solr_date
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
@@ -28,6 +30,8 @@ IDS_A_QUERY: Final = 1_000
 CLAUSES_A_QUERY: Final = 200
 TEXT_CHARS: Final = 1_000
 OPERATIONS_OF_TEXT: Final = 100
+ENDS_KEPT: Final = 20_000
+"""Maximum number of ends whose entities are kept, because walks meet the same ends again."""
 ANY_ENTITY: Final = EntityFilter()
 ANY_RELATION: Final = RelationFilter()
 
@@ -40,8 +44,12 @@ class Graph:
 
     @property
     def at_hand(self) -> bool:
-        """Whether nothing is gained by reading ahead."""
+        """Whether everything read recently was in memory, so that reading ahead would not save any requests."""
         return False
+
+    def sources(self) -> tuple[KnownSource, ...]:
+        """Return every live source in the index, ordered by id."""
+        return known_sources(self.solr)
 
     # -- Entities --------------------------------------------------------------------------------------------------------
 
@@ -248,6 +256,29 @@ class Graph:
         """Return the relations found for each request; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or `FLOWING`."""
         return neighbours(self.solr, wanted, fields)
 
+    def likely_ahead(
+        self, ids: Collection[str], side: Side, types: Sequence[str], hops: int, most: int
+    ) -> set[str]:
+        """Return ids that live relations of these types lead to, in at most so many ``hops``, from these ids at
+        ``side``; none if there are more than ``most`` relations.
+
+        A hint for what to read soon, never an answer: Solr follows the relations of each shard by themselves.
+        """
+        near, far = f"endpoint{side}Ids", f"endpoint{3 - side}Ids"
+        chained = f"{{!graph from={near} to={far} maxDepth={hops} traversalFilter=$through v=$begin}}"
+        params = {
+            "q": chained,
+            "begin": q.terms(near, ids),
+            "through": f"+{q.one_of('type', types)} -deleted:true",
+            "fq": tuple(RelationFilter(tuple(types), deleted=False).filters()),
+            "fl": far,
+            "rows": most,
+        }
+        response = self.solr.select(RELATIONS, params)["response"]
+        if response["numFound"] > most:
+            return set()
+        return {each for document in response["docs"] for each in document[far]}
+
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
@@ -346,6 +377,7 @@ def end_of(entity: StoredEntity) -> End:
     return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
 
 
+@lru_cache(maxsize=ENDS_KEPT)
 def entity_of(end: End) -> StoredEntity:
     """Create an entity from a relation's end. Fields that an end does not have keep their defaults."""
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)

@@ -33,8 +33,8 @@ export function showNode(panel, node, graph, view, acts) {
     ...states.map((state) => html("p", { class: "state" }, state)),
     html("p", { class: "acts" }, ...buttons),
     facts,
-    ...flowsOf("Comes from", graph.into.get(id), "source", graph, acts),
-    ...flowsOf("Goes to", graph.outOf.get(id), "target", graph, acts),
+    ...flowsOf("Upstream", graph.into.get(id), "source", graph, acts),
+    ...flowsOf("Downstream", graph.outOf.get(id), "target", graph, acts),
   );
   if (node.placeholder) facts.append(searchFor(node, acts));
   else fill(facts, id, acts);
@@ -83,8 +83,7 @@ const FLAGS = {
 };
 
 function hopButton(way, words, box, acts) {
-  const attributes = { type: "button", class: "quiet", "data-act": way, "aria-label": `${words.replace(/[←→]/, "").trim()} ${way}` };
-  return html("button", { ...attributes, click: () => acts.hop(box, way) }, words);
+  return html("button", { type: "button", class: "quiet", "data-act": way, click: () => acts.hop(box, way) }, words);
 }
 
 /** Shows a hint, because nothing is selected. */
@@ -116,7 +115,7 @@ function flowsOf(title, edges, far, graph, acts) {
     return html("li", {}, nodeButton(graph.nodes.get(edge[far]), acts), kind);
   });
   const more = edges.length - items.length;
-  if (more > 0) items.push(html("li", { class: "dim" }, `and ${more} more: the list has them`));
+  if (more > 0) items.push(html("li", { class: "dim" }, `and ${more} more in the list`));
   return [html("h3", {}, `${title} ${edges.length}`), html("ul", { class: "flows" }, ...items)];
 }
 
@@ -129,7 +128,7 @@ function searchFor(node, acts) {
 
 /** Adds the fields of an entity from the index. With `brief`, adds only its name and texts. */
 async function fill(place, id, acts, brief = false) {
-  place.replaceChildren(html("p", { class: "dim" }, "Asking…"));
+  place.replaceChildren(html("p", { class: "dim" }, "Loading…"));
   try {
     const shown = await askShown(id);
     const fields = { ...shown.fields.extractor, ...shown.fields.technical, ...shown.fields.linker };
@@ -152,7 +151,7 @@ const TAGS = ["tags", "inheritedTag"];
 
 function factsOf(rows, acts) {
   const cells = rows.flatMap(([name, value]) => {
-    const title = html("dt", {}, printable(fieldWords(name)));
+    const title = html("dt", { title: printable(name) }, printable(fieldWords(name)));
     if (TAGS.includes(name)) return [title, html("dd", {}, ...[value].flat().map((tag) => tagOf(name, String(tag), acts)))];
     const text = printable([value].flat().map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", "));
     const cut = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}…` : text;
