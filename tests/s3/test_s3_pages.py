@@ -26,7 +26,8 @@ def s3() -> Iterator[StubS3]:
 
 
 def listed(s3: StubS3) -> list[str]:
-    with closing(Bucket(BucketAddress(BUCKET, s3.url, "us-east-1", timeout_s=5.0))) as bucket:
+    address = BucketAddress(BUCKET, s3.url, "us-east-1", timeout_s=5.0)
+    with closing(Bucket(address)) as bucket:
         return [each.key for page in bucket.pages("", "") for each in page.objects]
 
 
