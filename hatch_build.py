@@ -16,6 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAMS: Final = {
     "navlin/solr_server/SolrServer.java": "solr",
+    "navlin/solr_server/IvyWithLogin.java": "",
     "navlin/demo/HadoopServices.java": "hadoop",
     "navlin/demo/MetastoreServer.java": "hive-metastore",
     "extractors/hdfs/HdfsClient.java": "",

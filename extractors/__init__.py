@@ -3,3 +3,5 @@
 logs with one record per line begins with `extractors.lineage.line_logs.LineLogs`, one that reports jobs uses
 `extractors.lineage.operations.Operation`, and one that asks a REST service of Hadoop uses `extractors.rest`.
 """
+
+__distribution__ = "navlin"
