@@ -17,6 +17,7 @@ from typing import Final
 
 from extractors.openlineage.runs import DatasetState
 from extractors.spark.plan.names import without_partitions
+from navlin.model.databases import namespace_with_ports
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -87,7 +88,7 @@ class DatasetKeys:
         if table is not None:
             return table
         path = self._path(namespace, name)
-        return path if path is not None else dataset_key(self.source, namespace, name)
+        return path if path is not None else dataset_key(self.source, namespace_with_ports(namespace), name)
 
     def column(self, above: Key, name: str) -> Key:
         """Return the key of a dataset's column."""

@@ -70,7 +70,7 @@ class EventsSplit(Split):
         return True
 
 
-@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=3)
+@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=4)
 @dataclass(frozen=True, slots=True)
 class OpenLineageEvents(LineLogs):
     """Follow files of OpenLineage events on this host.

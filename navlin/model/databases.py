@@ -32,7 +32,9 @@ _PORTS: Final = {
     "teradata": "1025",
     "db2": "6789",
 }
-"""Ports that OpenLineage's clients add to a namespace if the URL has none. That of DB2 is not DB2's own default."""
+"""Ports of addresses that have none. OpenLineage's clients add most of them to a namespace, but not those of MariaDB, SQL
+Server and Redshift, so a namespace in an event is completed too. That of DB2 is not DB2's own default.
+"""
 _SCHEMES: Final = (
     (re.compile(r"(?:postgresql|pgsql)\b.*"), "postgres"),
     (re.compile(r"jtds:sqlserver"), "sqlserver"),
@@ -89,6 +91,16 @@ def shown_url(url: str) -> str:
     cannot be read. It is made of the parts that were understood, so no secret is left, wherever it was.
     """
     return _read(url).shown
+
+
+def namespace_with_ports(namespace: str) -> str:
+    """Return the namespace of a dataset with the default port of its database, if it is one of a database and has no
+    port: ``sqlserver://db`` becomes ``sqlserver://db:1433``. Others are returned as they are, also that of a named
+    instance of SQL Server, whose port only the server knows.
+    """
+    scheme, found, address = namespace.partition("://")
+    hosts = _hosts(scheme, address) if found and scheme in _PORTS else None
+    return f"{scheme}://{hosts.named}" if hosts else namespace
 
 
 def database_table_key(estate: Estate, database: Database, name: str) -> Key:

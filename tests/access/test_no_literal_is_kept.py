@@ -198,7 +198,7 @@ def test_every_extractor_of_texts_has_a_case() -> None:
     assert own - CASES.keys() == {"hdfs", "s3"}
 
 
-SMOKES = ("impala_events", "spark_events")
+SMOKES = ("spark_events",)
 
 
 @pytest.mark.parametrize(

@@ -373,6 +373,7 @@ def small(private_solr: Solr, tmp_path: Path) -> Iterator[Navigator]:
         yield Navigator(web.url, "editor", PASSWORD, "cluster 1", *where)
 
 
+@pytest.mark.services
 def test_clients_run_twice_on_a_small_estate(small: Navigator) -> None:
     assert run_all(small) == run_all(small)
 

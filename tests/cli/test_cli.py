@@ -741,6 +741,7 @@ def test_purge_reports_each_rules_removals(navlin: Navlin) -> None:
     assert "never:" in text
 
 
+@pytest.mark.services
 def test_index_create_keeps_existing_cores(navlin: Navlin, solr: Solr, world: World) -> None:
     answer = json_of(navlin("index", "create", "--json"))
 

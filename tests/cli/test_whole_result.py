@@ -42,6 +42,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
 
 
+@pytest.mark.services
 def test_csv_lists_every_result_once_with_the_columns_of_entities(web: Web, world: World) -> None:
     printed = run(web, "search", QUERY, "--csv")
 

@@ -683,7 +683,7 @@ def test_the_list_replaces_the_diagram_without_javascript(browser: Chromium, mer
     browser.scripts(run=False)
     try:
         browser.open(f"/lineage?entity={merge.identity}")
-        assert "The picture needs a script" in browser.find("noscript").text
+        assert "The diagram needs JavaScript" in browser.find("noscript").text
         browser.find('button[name="form"]').click()
         browser.until(lambda: browser.count("#edges tbody tr") == 1, "no list")
     finally:

@@ -104,7 +104,7 @@ def test_any_node_can_be_expanded_both_ways_and_the_address_records_it(
     chromium.run("arguments[0].focus()", chromium.find(f"#node-{far.identity} .head"))
     acted(chromium, lambda: chromium.press(">"))
     assert names(chromium) == {"source", "start", "other", "far"}
-    assert "nothing more directly downstream" in chromium.find("#notes").text
+    assert "has no further downstream" in chromium.find("#notes").text
 
     chromium.driver.get(sent)
     ready(chromium)

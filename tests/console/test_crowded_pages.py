@@ -224,7 +224,7 @@ def test_a_column_shows_its_source_columns_expression_and_inherited_tags(
         "data",
         "nightly revenue → shop.revenue",
         "sum(facts.amount)",
-        "yes",
+        "recorded",
     ]
     [_, target] = column.tables["targets"]
     assert target[0].strip() == "shop.markets.amount"
@@ -333,7 +333,7 @@ def test_a_deleted_table_in_between_is_marked_and_counted_on_the_edge(
     window.size(*SIZES["desk"])
     shown(window, f"/lineage?entity={crowded.keys['left'].identity}&depth=all")
     assert window.texts(".edge .deleted-between .count") == ["1"]
-    assert "1 deleted object lies between others." in window.texts("#notes li")[0]
+    assert "1 deleted node lies between others." in window.texts("#notes li")[0]
     window.find("#notes button").click()
     window.until(lambda: window.count(".node.deleted") == 1, "the deleted table is not shown")
     window.until(lambda: not window.count(".deleted-between"), "the mark stays")

@@ -358,6 +358,7 @@ def owner_and_words(estate: SmallEstate) -> tuple[str, str, list[str]]:
 WORDS = AnnotationChanges(texts({"description": "all orders"}), Tags(add=("gold",)))
 
 
+@pytest.mark.services
 def test_an_edit_between_an_extractions_read_and_write_is_kept(
     estate: SmallEstate, spark: Callable[[], SparkSession]
 ) -> None:

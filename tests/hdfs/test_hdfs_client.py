@@ -357,6 +357,7 @@ def test_errors_can_be_pickled() -> None:
 # -- The child --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_a_killed_child_is_replaced_transparently(
     address: HdfsAddress, hdfs_writer: Writer, directory: str
 ) -> None:

@@ -113,6 +113,7 @@ DAMAGES: tuple[tuple[Callable[[Path, Tree], None], str], ...] = (
 )
 
 
+@pytest.mark.services
 def test_a_damaged_image_fails_its_run_and_deletes_nothing(checkpoints: Checkpoints) -> None:
     checkpoints.image(100)
     assert checkpoints.run().status is Status.FINISHED

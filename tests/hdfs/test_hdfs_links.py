@@ -196,11 +196,12 @@ def cluster(
 # -- The table of a path ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     "order",
     [
         ("hdfs", "hms", "spark_events"),
-        pytest.param(("spark_events", "hms", "hdfs"), marks=pytest.mark.services),
+        ("spark_events", "hms", "hdfs"),
     ],
     ids=" ".join,
 )

@@ -133,6 +133,7 @@ def test_metadata_follows_a_directory_through_every_three_steps(
     do_and_compare(described, [row for row in rows(3) if len(row) == 3])
 
 
+@pytest.mark.services
 def test_a_renamed_file_keeps_its_first_seen_time(described: Described) -> None:
     described.writer.create(f"{described.top}/old", b"1")
     described.follow()

@@ -218,6 +218,7 @@ def test_a_port_in_use_is_reported(tmp_path: Path, solr_jars: Path, solr_server:
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, settings=settings, cache=cache).start()
 
 
+@pytest.mark.services
 def test_an_invalid_schema_is_reported_with_its_core(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     schema = conf / CONFIGSET / "schema.xml"
@@ -264,6 +265,7 @@ def test_missing_java_jars_or_compiler_are_reported_with_the_remedy(tmp_path: Pa
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, java_home=tmp_path / "jre").start()
 
 
+@pytest.mark.services
 def test_solr_of_a_checkout_starts_with_the_class_archive(solr_jars: Path, own_server: EmbeddedSolr) -> None:
     cache = solr_jars.parent / "solr-launcher"
     archive = make_archive(solr_jars, cache)

@@ -133,6 +133,7 @@ def test_a_core_with_another_configuration_refuses_no_single_document(
         solr.add(ELEMENTS, [{"identity": each, "_version_": -1} for each in "ab"])
 
 
+@pytest.mark.services
 def test_tls_trusts_only_the_configured_authority(
     solr: Solr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

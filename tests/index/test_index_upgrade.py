@@ -156,6 +156,7 @@ def assert_inheritance_is_computed(solr: Solr) -> None:
     assert is_computed(solr)
 
 
+@pytest.mark.services
 def test_a_new_index_has_its_version_and_a_later_one_is_refused(tmp_path: Path, solr_jars: Path) -> None:
     file = configuration(tmp_path / "state", solr_jars)
     made = navlin(file, "index", "create", "--json")

@@ -196,6 +196,7 @@ def test_the_lineage_of_sample_merge_passes_through_temporary_tables(
     assert listed.documents == ()
 
 
+@pytest.mark.services
 def test_column_lineage_passes_through_the_dropped_table(sample: Sample) -> None:
     for name in ("sample_07", "sample_merge", "temp_sample_07"):
         sample.create(name)

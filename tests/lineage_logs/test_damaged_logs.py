@@ -208,6 +208,7 @@ def test_a_log_compressed_while_navlin_was_down_is_resumed(
     assert impala.run().status is Status.IDLE
 
 
+@pytest.mark.services
 def test_a_damaged_compressed_rest_is_read_as_far_as_possible_and_rejected(
     impala: Impala, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pytest
 from pyspark.sql import SparkSession
 
 from extractors.hms import HiveMetastore
@@ -33,6 +34,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+@pytest.mark.services
 def test_a_view_has_its_columns_and_the_lineage_of_its_text(
     solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from navlin.model.databases import Database, database_of, database_table_key, shown_url
+from navlin.model.databases import Database, database_of, database_table_key, namespace_with_ports, shown_url
 from navlin.model.keys import dataset_key
 from navlin.model.source import SDK, Estate, Source, source_id
 from navlin.model.sql_names import joined_name, listed_names, table_parts
@@ -80,6 +80,25 @@ def test_no_secret_of_a_url_is_in_its_database(url: str) -> None:
 @pytest.mark.parametrize("url", NONSENSE, ids=range(len(NONSENSE)))
 def test_a_url_that_cannot_be_read_names_no_database(url: str) -> None:
     assert (database_of(url), shown_url(url)) == (Database(), "")
+
+
+@pytest.mark.parametrize(
+    ("told", "namespace"),
+    [
+        ("sqlserver://DB", "sqlserver://db:1433"),
+        ("mariadb://db", "mariadb://db:3306"),
+        ("redshift://cluster", "redshift://cluster:5439"),
+        ("postgres://a,b:5433", "postgres://a:5432,b:5433"),
+        ("mysql://[::1]", "mysql://[::1]:3306"),
+        ("sqlserver://db:1440", "sqlserver://db:1440"),
+        ("sqlserver://db/EU", "sqlserver://db/EU"),
+        ("kafka://broker", "kafka://broker"),
+        ("postgres", "postgres"),
+        ("mysql://", "mysql://"),
+    ],
+)
+def test_the_namespace_of_a_database_has_a_port(told: str, namespace: str) -> None:
+    assert namespace_with_ports(told) == namespace
 
 
 @pytest.mark.parametrize(

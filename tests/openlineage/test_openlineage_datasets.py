@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from extractors.openlineage.names import DatasetKeys
+from navlin.model.databases import database_of, database_table_key
 from navlin.model.keys import EntityType, RelationType, location_key, table_key
 from navlin.model.records import Entity, Relation
 from navlin.model.source import source_id
@@ -42,6 +44,23 @@ def follower(tmp_path: Path) -> Follower:
 
 
 # -- Names ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "namespace", "name"),
+    [
+        ("jdbc:sqlserver://db;databaseName=shop", "sqlserver://db", "shop.dbo.orders"),
+        ("jdbc:mariadb://db/shop", "mariadb://db", "dbo.orders"),
+        ("jdbc:redshift://db/shop", "redshift://db", "shop.dbo.orders"),
+        ("jdbc:postgresql://db/shop", "postgres://db:5432", "shop.dbo.orders"),
+    ],
+)
+def test_a_table_in_an_event_is_the_one_that_a_jdbc_url_names(url: str, namespace: str, name: str) -> None:
+    told = DatasetKeys(SDK_1, ESTATE).key(namespace, name)
+    database = database_of(url)
+    assert (
+        told.identity == database_table_key(ESTATE, database, database.dataset_of(("dbo", "orders"))).identity
+    )
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ def test_tables_missing_from_a_complete_listing_are_deleted_with_their_columns(
     assert orders["extractorRunId"] == run.run_id
 
 
+@pytest.mark.services
 def test_a_returning_unchanged_table_is_undeleted(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
@@ -194,6 +195,7 @@ def test_a_failed_split_deletes_nothing_and_the_others_are_written(estate: Small
     assert "/SALES/ITEMS/PRICE" in estate.live("FIELD")
 
 
+@pytest.mark.services
 def test_the_run_after_a_failure_is_complete_again(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
@@ -205,6 +207,7 @@ def test_the_run_after_a_failure_is_complete_again(estate: SmallEstate) -> None:
     assert "/SALES/NEW" in estate.live("TABLE")
 
 
+@pytest.mark.services
 def test_a_reject_with_a_path_protects_only_that_path_from_deletion(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"], "sales.old": ["id"]})
     estate.pull()
@@ -283,6 +286,7 @@ def test_user_metadata_survives_a_change_a_deletion_and_a_return(estate: SmallEs
     assert estate.element("sales.orders")["owner"] == "bob"
 
 
+@pytest.mark.services
 def test_user_metadata_follows_a_rename(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
@@ -650,6 +654,7 @@ def test_the_lease_of_a_dead_process_on_this_host_is_taken_over_at_once(estate: 
     assert estate.pull().status is Status.FINISHED
 
 
+@pytest.mark.services
 def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     run = estate.pull(dry_run=True)

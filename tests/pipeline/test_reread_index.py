@@ -86,7 +86,8 @@ def test_rereading_again_changes_nothing(estate: SmallEstate) -> None:
     assert contents(estate) == before
 
 
-@pytest.mark.parametrize("at", [1, *(pytest.param(each, marks=pytest.mark.services) for each in (0, 2, 3))])
+@pytest.mark.services
+@pytest.mark.parametrize("at", range(4))
 def test_an_interrupted_pass_is_completed_by_the_next(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
@@ -115,6 +116,7 @@ def test_an_interrupted_pass_is_completed_by_the_next(
     assert mended == contents(estate)
 
 
+@pytest.mark.services
 def test_user_metadata_moves_to_the_replacing_operation(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
@@ -131,6 +133,7 @@ def test_user_metadata_moves_to_the_replacing_operation(estate: SmallEstate) -> 
     assert estate.of_id(placeholder["identity"])["description"] == "kept"
 
 
+@pytest.mark.services
 def test_operations_of_an_older_reader_without_records_are_listed(estate: SmallEstate) -> None:
     history(estate)
     read(estate)

@@ -231,6 +231,7 @@ def executions(estate: Estate) -> int:
     )
 
 
+@pytest.mark.services
 def test_no_purge_changes_a_verdict(estate: Estate) -> None:
     tell(estate)
     assert verdicts(estate) == EXPECTED

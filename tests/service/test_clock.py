@@ -86,6 +86,7 @@ def test_nothing_is_read_while_the_clock_is_ahead_of_the_sources(
     assert estate.deleted("TABLE") == {"/SALES/ITEMS"}
 
 
+@pytest.mark.services
 def test_stamps_of_a_clock_ahead_are_corrected_by_the_next_listing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"], "sales.stays": ["id"]})
     right_ms = estate.now_ms

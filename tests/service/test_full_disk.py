@@ -95,7 +95,7 @@ def test_serve_waits_for_space_and_continues_by_itself(
     assert (status, by_password, left) == (503, 200, [])
     assert "the session cannot be saved" in text
     assert "run failed" not in guarded["lines"]
-    assert "did not finish: postponed: the disk of" in " ".join(guarded["status"][1].split())
+    assert "failed: postponed: the disk of" in " ".join(guarded["status"][1].split())
     assert len(guarded["requests"]) == 3
     for code, text in guarded["requests"].values():
         assert code == 1

@@ -121,6 +121,7 @@ def test_more_covered_paths_than_one_solr_query_allows_are_all_covered(files: Fi
     assert files.count(below="/c", deleted=False) == 4
 
 
+@pytest.mark.services
 def test_filtered_out_paths_are_never_flagged_deleted(files: FileSystem) -> None:
     files.list({"/a": 3, "/tmp": 3, "/tmp/x": 2}, {"path": "/"})
 
@@ -173,6 +174,7 @@ def test_unreferenced_files_are_skipped_if_only_claimed_ones_are_kept(
     assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts.deleted == 1
 
 
+@pytest.mark.services
 def test_a_path_column_is_granted_and_no_listing_deletes_it(files: FileSystem) -> None:
     files.reads("/a", "amount")
     column = path_column_key(path_key(files.source, "/a"), "AMOUNT")

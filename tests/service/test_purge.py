@@ -673,6 +673,7 @@ purge(solr, int(before_ms), holder=Holder("here", os.getpid(), "x"), lives=lambd
 """
 
 
+@pytest.mark.services
 def test_a_killed_purge_is_continued_with_its_threshold_once_its_lease_is_free(world: World) -> None:
     fill(world)
     address = world.solr.address

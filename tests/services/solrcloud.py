@@ -41,6 +41,9 @@ def another_node(first: EmbeddedSolr, state: Path, jars: Path) -> Iterator[Embed
 
 
 def _node(state: Path, jars: Path, mode: str) -> EmbeddedSolr:
-    settings = EmbeddedSolrOptions(java_options=(mode, "-Dzookeeper.admin.enableServer=false"), memory="768m")
+    # On a busy machine a ZooKeeper that starts may need more than the 15 s that Solr waits for it.
+    patience = "-DzkConnectTimeout=120000"
+    java_options = (mode, patience, "-Dzookeeper.admin.enableServer=false")
+    settings = EmbeddedSolrOptions(java_options=java_options, memory="768m")
     cache = jars.parent / "solr-launcher"
     return EmbeddedSolr(state, jars, CONF / "solr", settings=settings, cores=(), cache=cache)

@@ -69,6 +69,7 @@ def part(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     )
 
 
+@pytest.mark.services
 def test_every_kind_of_statement_occurs(part: Part) -> None:
     assert len(part.judged) >= FEWEST[part.name]
     kinds = CHANGES if part.name in CHANGES_ALONE else CHANGES + WRITES
