@@ -94,7 +94,7 @@ class Measured:
         self.pipeline = Pipeline(solr.address, lambda: spark, lambda: round(time.time() * 1000))
         self.solr_process, self.spark = java, spark
         gateway: Any = spark.sparkContext._gateway
-        self.spark_process = gateway.proc.pid
+        self.spark_process = int(gateway.proc.pid)
         self.lines = 0
         warm_up(self.pipeline, [self.extractor])
 
@@ -128,7 +128,7 @@ class Measured:
 
     def _jobs(self) -> tuple[int, int]:
         scheduler: Any = self.spark.sparkContext._jsc.sc().dagScheduler()
-        return int(scheduler.numTotalJobs()), int(scheduler.nextStageId().get())
+        return int(scheduler.numTotalJobs()), int(scheduler.nextStageId())
 
     def _processor_s(self) -> dict[str, float]:
         parents = processes()
@@ -216,7 +216,7 @@ def rows(codes: list[Code], runs: int) -> Iterator[list[str]]:
         )
         return f"{sum(found) / runs * 1000:.0f} ms"
 
-    def count(costs: Costs, *, what: str) -> str:
+    def a_run(costs: Costs, *, what: str) -> str:
         return f"{costs.counts.get(what, 0) / runs:.1f}"
 
     yield row("a run, p50", lambda costs: f"{percentile(costs.seconds, 0.5) * 1000:.0f} ms")
@@ -227,12 +227,9 @@ def rows(codes: list[Code], runs: int) -> Iterator[list[str]]:
     for step in dict.fromkeys(step for code in codes for step in code.costs.processor_s):
         yield row(f"  step: {step}", partial(ms, step=step))
         for process in PROCESSES:
-            yield row(
-                f"    {process}",
-                partial(ms, step=step, process=process),
-            )
+            yield row(f"    {process}", partial(ms, step=step, process=process))
     for what in sorted({what for code in codes for what in code.costs.counts}):
-        yield row(what, partial(count, what=what))
+        yield row(what, partial(a_run, what=what))
     yield row("Solr: requests of the driver", lambda costs: f"{_requests(costs) / runs:.1f}")
 
 

@@ -45,7 +45,7 @@ from navlin.index.write.renames import RenamedValues, put_where_nothing_is, read
 from navlin.index.write.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan
-from navlin.model.records import Position, Reject, Split
+from navlin.model.records import Position, Reject, Split, first_of
 from navlin.model.redaction.literals import without_quoted
 from navlin.model.source import Source
 from navlin.pipeline.clock_suspicion import TOLERANCE_MS
@@ -368,10 +368,8 @@ class _SourceRun:
             self.known.forget(self.source.id)
             save_positions(self.solr, self.source.id, self.fingerprint, positions, before.values, fence=fence)
             self.solr.commit(RUNS, soft=False)
-        more = f" and {len(splits) - 1} more" if len(splits) > 1 else ""
-        return ReadingEnded(
-            f"Spark, or one of its processes, ended while {splits[0].name}{more} was read: {message}"
-        )
+        names = first_of([each.name for each in splits])
+        return ReadingEnded(f"Spark, or one of its processes, ended while {names} was read: {message}")
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
 

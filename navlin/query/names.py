@@ -98,7 +98,7 @@ def _shown(entity: StoredEntity) -> dict[str, Any]:
 
 def entity_named(solr: Solr, name: str) -> StoredEntity:
     """Return the one entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
-    candidates, more = _candidates(solr, name)
+    candidates, more = candidates_for(solr, name)
     if more or len(candidates) > 1:
         raise AmbiguousName(name, candidates, more=more)
     if candidates:
@@ -114,12 +114,6 @@ def walked_id(solr: Solr, name: str, *, unlinked: bool) -> str:
     return entity_named(solr, name).id
 
 
-def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:
-    """Return all entities that ``name`` may mean, including deleted ones. Ids take precedence over paths, and paths
-    over other names. Blanks around a name belong to it if an entity has that name."""
-    return _candidates(solr, name).found
-
-
 class Candidates(NamedTuple):
     """Entities that a name may mean. With ``more``, so many tables have the name's first part that further columns may
     be meant."""
@@ -128,7 +122,9 @@ class Candidates(NamedTuple):
     more: bool = False
 
 
-def _candidates(solr: Solr, name: str) -> Candidates:
+def candidates_for(solr: Solr, name: str) -> Candidates:
+    """Return all entities that ``name`` may mean, including deleted ones. Ids take precedence over paths, and paths
+    over other names. Blanks around a name belong to it if an entity has that name."""
     called = Candidates([])
     for spelled in dict.fromkeys((name, name.strip())):
         if spelled.strip() and any(called := _called(solr, spelled)):

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from navlin.index.solr.connection import SolrAddress, SolrSession, SolrUnavailable
-from navlin.index.solr.listener import ForeignListener, check_listener
 from navlin.index.solr.solr import Solr
+from navlin.port_listener import ForeignListener, check_listener
 from navlin.solr_server.embedded import EmbeddedSolr
 
 ANSWER = (

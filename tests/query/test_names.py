@@ -169,7 +169,7 @@ def test_a_table_name_needs_no_database_if_unambiguous(world: World) -> None:
     world.table("naming_twice", database="two")
     world.index()
     assert entity_named(world.solr, "NAMING_ALONE").name == "Naming_Db.naming_alone"
-    assert {thing.name for thing in candidates_for(world.solr, "naming_twice")} == {
+    assert {thing.name for thing in candidates_for(world.solr, "naming_twice").found} == {
         "one.naming_twice",
         "two.naming_twice",
     }
@@ -212,7 +212,7 @@ def test_query_keywords_are_ordinary_names(world: World, name: str) -> None:
     world.index()
     assert entity_named(world.solr, f"Naming_Words.`{name}`").id == table.identity
     assert entity_named(world.solr, f"/naming/words/{name}").id == path.identity
-    assert table.identity in {each.id for each in candidates_for(world.solr, name)}
+    assert table.identity in {each.id for each in candidates_for(world.solr, name).found}
     assert name in {each.own_name for each in suggestions_for(world.solr, name)}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 
 import pytest
 
 from extractors.s3.errors import S3Misshapen
 from extractors.s3.pages import MOST_MARKUP, BadPage, S3ErrorDocument, to_error, to_page, to_tags
-from extractors.s3.service import BucketAddress, asking
+from extractors.s3.service import Bucket, BucketAddress
 from tests.services.rest import Answer, Query
 from tests.services.s3 import StubS3
 from tests.support.s3_rounds import BUCKET, credentials  # noqa: F401  # for all tests
@@ -25,7 +26,8 @@ def s3() -> Iterator[StubS3]:
 
 
 def listed(s3: StubS3) -> list[str]:
-    with asking(BucketAddress(BUCKET, s3.url, "us-east-1", timeout_s=5.0)) as bucket:
+    address = BucketAddress(BUCKET, s3.url, "us-east-1", timeout_s=5.0)
+    with closing(Bucket(address)) as bucket:
         return [each.key for page in bucket.pages("", "") for each in page.objects]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from extractors.s3.credentials import CredentialChoice
 from extractors.s3.errors import S3Credentials, S3Elsewhere, S3Error, S3Unavailable
-from extractors.s3.service import Bucket, BucketAddress, asking
+from extractors.s3.service import Bucket, BucketAddress
 from tests.services.rest import Answer, Query
 from tests.services.s3 import StubS3, refusal
 from tests.support.s3_rounds import BUCKET, credentials  # noqa: F401  # for all tests
@@ -33,7 +34,7 @@ def address(s3: StubS3, waited: list[float], *, timeout_s: float = 5.0) -> Bucke
 
 
 def listed(s3: StubS3, waited: list[float]) -> list[str]:
-    with asking(address(s3, waited)) as bucket:
+    with closing(Bucket(address(s3, waited))) as bucket:
         return [each.key for page in bucket.pages("", "") for each in page.objects]
 
 
@@ -91,7 +92,7 @@ def test_a_token_that_expires_in_the_middle_is_replaced_by_that_of_the_file(
     settings = BucketAddress(
         BUCKET, s3.url, "us-east-1", CredentialChoice(credentials_file=str(file)), wait=waited.append
     )
-    with asking(settings) as bucket:
+    with closing(Bucket(settings)) as bucket:
         assert sum(len(each.objects) for each in bucket.pages("", "")) == 25
     assert waited == []
 
@@ -130,7 +131,7 @@ def test_missing_credentials_are_said(
 @pytest.mark.services
 def test_an_unknown_profile_is_said(s3: StubS3) -> None:
     settings = BucketAddress(BUCKET, s3.url, identity=CredentialChoice("nobody"))
-    with asking(settings) as bucket, pytest.raises(S3Credentials, match="nobody"):
+    with closing(Bucket(settings)) as bucket, pytest.raises(S3Credentials, match="nobody"):
         bucket.first("")
 
 
@@ -146,7 +147,7 @@ def test_a_bucket_in_another_region_is_said(s3: StubS3, waited: list[float]) -> 
     failing(s3, 1_000, refusal(301, "PermanentRedirect", headers={"x-amz-bucket-region": "eu-central-1"}))
 
     with (
-        asking(address(s3, waited)) as bucket,
+        closing(Bucket(address(s3, waited))) as bucket,
         pytest.raises(S3Elsewhere, match="in the region eu-central-1") as error,
     ):
         bucket.locate("")
@@ -171,7 +172,7 @@ def test_an_answer_that_is_not_that_of_an_s3_is_said(s3: StubS3, waited: list[fl
     ],
 )
 def test_a_bucket_of_aws_has_the_address_of_its_region(bucket: str, region: str, url: str) -> None:
-    with asking(BucketAddress(bucket, region=region)) as made:
+    with closing(Bucket(BucketAddress(bucket, region=region))) as made:
         assert made._host == url
 
 

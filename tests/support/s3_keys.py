@@ -17,16 +17,15 @@ EXPLICIT: Final = "explicit DIRECTORY"
 
 @dataclass(frozen=True, slots=True)
 class KindOfKeys:
-    """Keys of objects, each of them ``size_bytes`` long, and the keys of ``empty`` objects. ``paths`` maps each path to
-    its kind. ``odd`` is the number of keys that are not paths. ``on_disk`` tells whether a server whose objects are files
-    can have them.
+    """Keys of objects of three bytes, and of ``empty`` objects. ``paths`` maps each path to its kind. ``odd`` is the number
+    of keys that are not paths. ``kept`` tells whether versitygw keeps and lists the keys as they are.
     """
 
     keys: Sequence[str] = ()
     paths: Mapping[str, str] = field(default_factory=dict)
     empty: Sequence[str] = ()
     odd: int = 0
-    on_disk: bool = True
+    kept: bool = True
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -34,14 +33,14 @@ class KindOfKeys:
         return {**dict.fromkeys(self.keys, 3), **dict.fromkeys(self.empty, 0)}
 
 
-def _alone(key: str, *, on_disk: bool = True) -> KindOfKeys:
+def _alone(key: str, *, kept: bool = True) -> KindOfKeys:
     """Return an object at the top of the bucket."""
-    return KindOfKeys((key,), {f"/{key}": FILE}, on_disk=on_disk)
+    return KindOfKeys((key,), {f"/{key}": FILE}, kept=kept)
 
 
 def _odd(*keys: str, above: str = "") -> KindOfKeys:
     """Return keys that are not paths, and the directory above them."""
-    return KindOfKeys(keys, {above: IMPLICIT} if above else {}, odd=len(keys), on_disk=False)
+    return KindOfKeys(keys, {above: IMPLICIT} if above else {}, odd=len(keys), kept=False)
 
 
 KINDS: Final[Mapping[str, KindOfKeys]] = {
@@ -59,7 +58,7 @@ KINDS: Final[Mapping[str, KindOfKeys]] = {
             "/both/b.d/e": FILE,
             "/both/b/c": FILE,
         },
-        on_disk=False,
+        kept=False,
     ),
     "an empty name": _odd("gap//x", "gap///y", above="/gap"),
     "two dots as a name": _odd("up/../y", "up/..", "..", above="/up"),
@@ -81,18 +80,18 @@ KINDS: Final[Mapping[str, KindOfKeys]] = {
         ("Case/x", "case/x"), {"/Case": IMPLICIT, "/Case/x": FILE, "/case": IMPLICIT, "/case/x": FILE}
     ),
     "characters of XML and URLs": _alone("question?mark#hash&amp;<tag>"),
-    "quotes and a backslash": _alone("quote\"and'backslash\\", on_disk=False),
-    "control characters": _alone("control\x01\x1f\x7f"),
+    "quotes and a backslash": _alone("quote\"and'backslash\\", kept=False),
+    "control characters": _alone("control\x01\x1f\x7f", kept=False),
     "white space": _alone("tab\tand\nnewline\r"),
     "a tilde and a colon": KindOfKeys(("~/x:y",), {"/~": IMPLICIT, "/~/x:y": FILE}),
     "a partition": KindOfKeys(("ds=2026-01-01/k=",), {"/ds=2026-01-01": IMPLICIT, "/ds=2026-01-01/k=": FILE}),
-    "1,024 bytes": _alone("a" * 1_024, on_disk=False),
-    "1,024 bytes of 512 letters": _alone("é" * 512, on_disk=False),
+    "1,024 bytes": _alone("a" * 1_024, kept=False),
+    "1,024 bytes of 512 letters": _alone("é" * 512, kept=False),
     "a marker of an empty directory": KindOfKeys((), {"/made": EXPLICIT}, empty=("made/",)),
     "a marker of a directory with objects": KindOfKeys(
         ("full/x",), {"/full": EXPLICIT, "/full/x": FILE}, empty=("full/",)
     ),
-    "a marker with contents": KindOfKeys(("filled/",), {"/filled": EXPLICIT}, on_disk=False),
+    "a marker with contents": KindOfKeys(("filled/",), {"/filled": EXPLICIT}, kept=False),
     "a marker of s3n": KindOfKeys((), {"/none": EXPLICIT}, empty=("none_$folder$",)),
     "a marker of s3n after the objects": KindOfKeys(
         ("old/x",), {"/old": EXPLICIT, "/old/x": FILE}, empty=("old_$folder$",)

@@ -99,8 +99,8 @@ def reaching(solr: Solr, identity: str, most: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     where = {"q": q.term("reaches", identity), "fq": _KINDS}
     for tag in solr.facet(RUNS, "reaching", where):
-        params = {**where, "fq": [_KINDS, q.term("reaching", tag)], "fl": _OF_ORIGIN, "rows": most}
-        documents = solr.select(RUNS, {**params, "sort": "identity asc"})["response"]["docs"]
+        filters, sort = [_KINDS, q.term("reaching", tag)], "identity asc"
+        documents, _ = solr.page(RUNS, where["q"], _OF_ORIGIN, filters=filters, sort=sort, rows=most)
         found[tag] = [each[_OF_ORIGIN] for each in documents]
     return found
 

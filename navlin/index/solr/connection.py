@@ -15,10 +15,10 @@ from requests.auth import HTTPBasicAuth
 
 from navlin.bounded_http import BoundedAdapter, bound
 from navlin.causes import innermost
-from navlin.index.solr.listener import check_listener
 from navlin.kerberos.client import Login
 from navlin.kerberos.messages import KerberosFailed, in_words
 from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
+from navlin.port_listener import check_listener
 from navlin.urls import server_url
 
 POOLED_CONNECTIONS = 16

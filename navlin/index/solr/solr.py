@@ -90,6 +90,23 @@ class Solr:
         others = self._threads.map(lambda params: self.select(core, params), searches[1:])
         return [self.select(core, searches[0]), *others]
 
+    def page(
+        self,
+        core: str,
+        query: str,
+        fields: str = "*",
+        *,
+        filters: str | Sequence[str] = (),
+        sort: str = "score desc",
+        rows: int,
+        start: int = 0,
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Return at most ``rows`` of the visible documents that match, from the position ``start`` on, and the number of
+        all that match."""
+        params = {"q": query, "fq": filters, "fl": fields, "sort": sort, "rows": rows, "start": start}
+        response = self.select(core, params)["response"]
+        return response["docs"], int(response["numFound"])
+
     def get(self, core: str, ids: Iterable[str], fields: str = "*") -> list[dict[str, Any]]:
         """Return the current documents with these ids, committed or not; absent ones are left out."""
         found: list[dict[str, Any]] = []

@@ -7,6 +7,7 @@ import { agreeing, breakable, counted, engineIn, fieldWords, inWords, oneLine, p
 import { html } from "./svg.js";
 
 const TEXTS = ["queryTextFull", "queryText"];
+const TEXT_TITLES = { OOZIE: "Definition", PIG: "Script" };
 const EXPRESSION = "tp_expression";
 const LISTED = 40;
 const VIA_LISTED = 5;
@@ -138,7 +139,7 @@ async function fill(place, id, acts, brief = false) {
     const rows = known.filter(([name]) => !TEXTS.includes(name) && name !== EXPRESSION);
     place.replaceChildren(
       ...(brief ? [html("h3", {}, titleOf(shown))] : []),
-      ...(text ? [html("h3", {}, "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
+      ...(text ? [html("h3", {}, TEXT_TITLES[shown.sourceType] ?? "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
       ...(expression ? [html("h3", {}, "Expression"), html("pre", { class: "query", tabindex: 0 }, printable(expression))] : []),
       ...(brief ? [] : [factsOf(rows, acts), runsOf(shown.executions)]),
     );

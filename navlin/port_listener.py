@@ -35,7 +35,7 @@ def check_listener(uid: int, port: int) -> None:
     if tables and uids != {uid}:
         others = ", ".join(str(each) for each in sorted(uids - {uid}))
         who = f"the user with the id {others} listens" if others else "no process listens any more"
-        raise ForeignListener(f"{who} at port {port}, and not Solr: nothing was sent")
+        raise ForeignListener(f"{who} at port {port}: nothing was sent")
 
 
 def _uids(table: str, port: int) -> Iterator[int]:
