@@ -383,9 +383,7 @@ def main(arguments: "list[str] | None" = None) -> None:
     parser.add_argument("--token-file", required=True, metavar="FILE", help="the token of this host")
     parser.add_argument("--ca-file", metavar="FILE", help="CA bundle (PEM)")
     parser.add_argument("--source", action="append", required=True, metavar="NAME=DIRECTORY[:PATTERN]")
-    parser.add_argument(
-        "--poll", type=float, default=5.0, metavar="S", help="seconds between checks (default: 5)"
-    )
+    parser.add_argument("--poll", type=float, default=5.0, metavar="S", help="seconds between checks (5)")
     parser.add_argument("--once", action="store_true", help="exit when everything is sent")
     given = parser.parse_args(arguments)
     sources = []
