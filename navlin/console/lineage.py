@@ -13,9 +13,8 @@ from navlin.console.page import ConsolePage
 from navlin.query.answer import Direction
 from navlin.query.bounds import MOST_HOPS
 from navlin.query.data_flows import between_data
-from navlin.query.lineage import lineage
-from navlin.query.names import walked_id
 from navlin.query.options import WalkOptions
+from navlin.query.starts import lineage_from, starts_of
 from navlin.render.field_words import CALLED
 
 ALL: Final = "all"
@@ -71,9 +70,8 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
     }
     if not values["as_list"] or not given.entity:
         return values
-    answer = between_data(
-        lineage(request.solr, walked_id(request.solr, given.entity, unlinked=given.unlinked), _options(given))
-    )
+    starts = starts_of(request.solr, given.entity, unlinked=given.unlinked)
+    answer = between_data(lineage_from(request.solr, starts, _options(given)))
     nodes = {node.id: node for node in answer.nodes}
     # A placeholder has no pages other than this one.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}

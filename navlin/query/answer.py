@@ -41,6 +41,8 @@ class CutReason(StrEnum):
     """The limit of shown columns is reached."""
     EXECUTIONS = "executions"
     """Only the latest executions of an operation are shown."""
+    STARTS = "starts"
+    """Only some of the entities of a database, a directory or a tag are starts of the walk."""
 
     @property
     def words(self) -> str:
@@ -55,6 +57,7 @@ _WORDS: Final = {
     CutReason.WALKED: "search limit reached",
     CutReason.COLUMNS: "column limit reached",
     CutReason.EXECUTIONS: "only its latest executions are shown",
+    CutReason.STARTS: "only the first entities are shown",
 }
 
 
@@ -193,6 +196,8 @@ class Lineage:
     truncated_at: tuple[CutNode, ...] = ()
     unlinked: int = 0
     """Number of relations met but not followed because one end is unknown."""
+    starts: tuple[str, ...] = ()
+    """Ids of further nodes at which the walk started."""
 
     @property
     def truncated(self) -> bool:
@@ -207,7 +212,8 @@ class Lineage:
         raise KeyError(node_id)
 
     def to_json(self) -> dict[str, Any]:
-        """start (an id), direction, nodes, edges, truncated, truncatedAt, unlinked.
+        """start (an id), direction, nodes, edges, truncated, truncatedAt, unlinked, starts (ids of further nodes at which
+        the lineage starts: the tables of a database, the paths below a directory, or the entities with a tag).
 
         Stable: fields are added, never changed.
         """
@@ -219,4 +225,5 @@ class Lineage:
             "truncated": self.truncated,
             "truncatedAt": [cut.to_json() for cut in self.truncated_at],
             "unlinked": self.unlinked,
+            "starts": list(self.starts),
         }

@@ -24,7 +24,8 @@ class WalkOptions:
     entities flagged deleted; ``control_flow`` follows control flow too; ``unlinked`` includes placeholders. ``readers``
     includes operations that read and made nothing, drawn with ``operations``; operations then do not count towards
     ``max_nodes``. Around an operation, its latest executions are drawn, or with ``all_executions`` up to ``max_nodes``.
-    ``go_on`` are nodes from which the walk goes one hop further than ``depth``. ``max_fan_out`` limits the relations
+    ``go_on`` are nodes from which the walk goes one hop further than ``depth``, ``starts`` are further
+    entities at which the walk starts. ``max_fan_out`` limits the relations
     followed from one node, ``max_walked`` the nodes visited in one direction, shown or not. The walk ends before
     ``stops``, and before the columns of those stops that are tables or paths.
     """
@@ -43,6 +44,7 @@ class WalkOptions:
     max_fan_out: int = MAX_FAN_OUT
     max_walked: int = MAX_WALKED
     stops: Set[str] = frozenset()
+    starts: tuple[str, ...] = ()
 
     @property
     def flow_types(self) -> tuple[str, ...]:

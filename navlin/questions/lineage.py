@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from navlin.query.bounds import MOST_HOPS
 from navlin.questions.declare.parameters import Typed
-from navlin.questions.declare.question import Question, QuestionRequest
+from navlin.questions.declare.question import CSV, JSON_LINES, Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Entity
 
 if TYPE_CHECKING:
     from navlin.query.answer import Lineage
+    from navlin.query.options import WalkOptions
+    from navlin.query.starts import Starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,14 @@ class Parameters:
         "The id of a node at which to go one hop further than the depth. Repeatable.",
         Typed("ID"),
     ] = ()
+    csv: Annotated[bool, "Nodes and column edges with statements and expressions, as CSV."] = False
+    jsonl: Annotated[bool, "Nodes and column edges with statements and expressions, as JSON lines."] = False
 
 
-def _ask(request: QuestionRequest) -> Lineage:
+def _ask(request: QuestionRequest) -> Lineage | Lines:
     from navlin.query.answer import Direction
-    from navlin.query.lineage import lineage
-    from navlin.query.names import walked_id
     from navlin.query.options import WalkOptions
+    from navlin.query.starts import lineage_from, starts_of
 
     given: Parameters = request.parameters
     options = WalkOptions(
@@ -52,7 +55,20 @@ def _ask(request: QuestionRequest) -> Lineage:
         all_executions=given.all_executions,
         go_on=frozenset(given.go_on),
     )
-    return lineage(request.solr, walked_id(request.solr, given.entity, unlinked=given.unlinked), options)
+    starts = starts_of(request.solr, given.entity, unlinked=given.unlinked)
+    if given.csv or given.jsonl:
+        return _table(request, starts, options)
+    return lineage_from(request.solr, starts, options)
+
+
+def _table(request: QuestionRequest, starts: Starts, options: WalkOptions) -> Lines:
+    from navlin.query.lineage_table import COLUMNS, lineage_table
+    from navlin.query.whole_result import json_lines, table_lines
+
+    rows = lineage_table(request.solr, starts, options)
+    if request.parameters.csv:
+        return Lines(table_lines(COLUMNS, rows), CSV)
+    return Lines(json_lines(rows), JSON_LINES)
 
 
 QUESTION = Question(
@@ -61,13 +77,18 @@ QUESTION = Question(
     about="""
     Where ENTITY comes from and where it goes.
 
-    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; places where there is more are
-    named.
+    ENTITY is db.table, db.table.column, a path, or an id. A database stands for its tables, PATH/* for all below a
+    directory, and tag:NAME for all with this tag. At most 400 nodes are shown; places where there is more are named.
+
+    --csv and --jsonl have a row for each node and for each edge between tables and between columns: the statement, the
+    expression, the engine, and whether the edge is recorded, inferred, parsed or incomplete.
     """,
     examples=(
         "navlin lineage sales.orders",
         "navlin lineage sales.orders.amount --columns --direction upstream",
         "navlin lineage hdfs://ns1/data/orders --operations --depth 2",
+        "navlin lineage sales.orders --csv > lineage.csv",
+        "navlin lineage tag:PII --direction downstream",
     ),
     parameters=Parameters,
     ask=_ask,
