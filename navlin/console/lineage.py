@@ -37,6 +37,7 @@ _SWITCHES: Final = (
     ("unlinked", "Missing entities", "Show placeholders: entities referenced by a job but never extracted"),
     ("all_executions", "All executions", "Show all executions of each operation, not only the latest"),
     ("databases", "Databases", "A box around the tables of a database"),
+    ("all_columns", "All columns", "Open the columns of all tables; columns without known lineage are grey"),
 )
 
 
@@ -53,6 +54,7 @@ class Parameters:
     unlinked: Annotated[bool, "Show placeholders: entities referenced by a job but never extracted."] = False
     all_executions: Annotated[bool, "All executions of an operation."] = False
     databases: Annotated[bool, "Boxes of databases."] = False
+    all_columns: Annotated[bool, "The columns of all tables."] = False
     form: Annotated[str, "list: a table of edges, made by the server."] = ""
 
 
