@@ -5,7 +5,8 @@
 With ``--against`` the code of another checkout (``git worktree add``) answers the same questions in turns with this one,
 each over its own index. Every question is asked once before any is measured. "first" is the time of that first answer,
 for which nothing is remembered of the graph. "bare" is an answer's requests, sent again one after the other without
-processing the results.
+processing the results. "walk" and "names" are parts of an answer: the walk from entity to entity with the paths between
+shown nodes, and the display names of statements; the rest is the comparison with the index.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +35,7 @@ from bench._shown import percentile, table_of
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key
+from navlin.query import lineage as answering
 from navlin.query.lineage import lineage
 from navlin.query.options import WalkOptions
 
@@ -48,12 +51,15 @@ ASKED = {
 
 @dataclass
 class Measured:
-    """For each query: seconds, seconds of the same query before, seconds of its Solr requests sent again, number of
-    requests, and number of nodes. For all queries together: CPU seconds of Solr and of this process."""
+    """For each query: seconds, seconds of the same query before, seconds of its Solr requests sent again, seconds of its
+    walk and of its names, number of requests, and number of nodes. For all queries together: CPU seconds of Solr and of
+    this process."""
 
     walked: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
     bare: list[float] = field(default_factory=list)
+    walk: list[float] = field(default_factory=list)
+    names: list[float] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
     solr_s: float = 0.0
@@ -80,7 +86,34 @@ class Recorder:
         return time.perf_counter() - began
 
 
-def measure(solr: Solr, recorder: Recorder, starts: list[Key], asked: WalkOptions) -> Measured:
+class Parts:
+    """Measures the seconds spent in the parts of an answer, which are functions of `navlin.query.lineage`."""
+
+    def __init__(self, *names: str) -> None:
+        self.seconds = dict.fromkeys(names, 0.0)
+        for name in names:
+            setattr(answering, name, self._timed(name, getattr(answering, name)))
+
+    def _timed(self, name: str, part: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return part(*args, **kwargs)
+            finally:
+                self.seconds[name] += time.perf_counter() - began
+
+        return timed
+
+    def take(self, name: str) -> float:
+        """Return the seconds of a part since the last call."""
+        seconds, self.seconds[name] = self.seconds[name], 0.0
+        return seconds
+
+
+WALK, NAMES = "_walked", "with_statement_names"
+
+
+def measure(solr: Solr, recorder: Recorder, parts: Parts, starts: list[Key], asked: WalkOptions) -> Measured:
     measured, java = Measured(), own_java()
     for start in starts:
         # The first query warms Solr's caches. A new connection remembers nothing.
@@ -90,9 +123,13 @@ def measure(solr: Solr, recorder: Recorder, starts: list[Key], asked: WalkOption
         measured.first.append(time.perf_counter() - began)
         lineage(solr, start.identity, asked)
         recorder.requests.clear()
+        for part in (WALK, NAMES):
+            parts.take(part)
         solr_s, python_s, began = processor_s(java), time.process_time(), time.perf_counter()
         answer = lineage(solr, start.identity, asked)
         measured.walked.append(time.perf_counter() - began)
+        measured.walk.append(parts.take(WALK))
+        measured.names.append(parts.take(NAMES))
         measured.python_s += time.process_time() - python_s
         measured.solr_s += processor_s(java) - solr_s
         measured.requests.append(len(recorder.requests))
@@ -110,10 +147,10 @@ def answer_lines(operations: int, starts: int) -> None:
         for start in chosen:
             for asked in ASKED.values():
                 lineage(solr, start.identity, asked)
-        recorder = Recorder(solr)
+        recorder, parts = Recorder(solr), Parts(WALK, NAMES)
         print(json.dumps({"relations": solr.count(RELATIONS), "entities": solr.count(ELEMENTS)}), flush=True)
         for line in sys.stdin:
-            print(json.dumps(vars(measure(solr, recorder, chosen, ASKED[line.strip()]))), flush=True)
+            print(json.dumps(vars(measure(solr, recorder, parts, chosen, ASKED[line.strip()]))), flush=True)
 
 
 # -- All codes, in turns --------------------------------------------------------------------------------------------------
@@ -159,8 +196,10 @@ def row(code: Code, asked: str) -> list[str]:
         code.name,
         f"{statistics.median(measured.nodes):.0f}",
         f"{statistics.mean(measured.requests):.0f}",
-        f"{percentile(measured.walked, 0.5) * 1000:.0f}",
+        f"{percentile(measured.walked, 0.5) * 1000:.1f}",
         f"{percentile(measured.walked, 0.95) * 1000:.0f}",
+        f"{percentile(measured.walk, 0.5) * 1000:.1f}",
+        f"{percentile(measured.names, 0.5) * 1000:.1f}",
         f"{percentile(measured.first, 0.5) * 1000:.0f}",
         f"{percentile(measured.bare, 0.5) * 1000:.0f}",
         f"{measured.solr_s / count * 1000:.0f}",
@@ -185,6 +224,8 @@ def main() -> None:
         "requests",
         "p50 ms",
         "p95 ms",
+        "walk p50 ms",
+        "names p50 ms",
         "first p50 ms",
         "bare p50 ms",
         "Solr's CPU ms",

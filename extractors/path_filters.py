@@ -21,10 +21,6 @@ ANY_DEPTH = "**"
 _ONE_OF = re.compile(r"\[!?[^]/]+\]")
 
 
-class BadGlob(ValueError):
-    """A glob is invalid. The message names the glob and the reason."""
-
-
 @dataclass(frozen=True, slots=True)
 class PathFilters:
     """Globs to include and exclude, compiled to regular expressions. Directories above an included path are included.
@@ -79,33 +75,38 @@ class PathFilters:
         return "".join((*excluded, included))
 
 
-def check_include(glob: str) -> None:
-    """Check a glob of ``include``. Raises `BadGlob`. ``**`` is allowed only at the end, because the names of the
-    directories above an included path must be known.
+def wrong_globs(include: Sequence[str], exclude: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each invalid glob, as (setting, message). In ``include``, ``**`` is allowed only at the end, because the
+    names of the directories above an included path must be known.
     """
-    check_exclude(glob)
-    if ANY_DEPTH in _names(glob)[:-1]:
-        raise BadGlob(f'"{glob}" has a ** before its end: name what to leave out in exclude instead')
+    for setting, globs in (("include", include), ("exclude", exclude)):
+        for glob in globs:
+            if wrong := _wrong(glob):
+                yield setting, wrong
+            elif setting == "include" and ANY_DEPTH in _names(glob)[:-1]:
+                yield setting, f'"{glob}" has a ** before its end: name what to leave out in exclude instead'
+    if not include:
+        yield "include", 'include must have a glob; ["/"] is everything'
 
 
-def check_exclude(glob: str) -> None:
-    """Check any glob. Raises `BadGlob`."""
+def _wrong(glob: str) -> str:
     if not glob.startswith("/"):
-        raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" is that name anywhere)')
+        return f'"{glob}" must begin with a slash ("/**/{glob}" is that name anywhere)'
     for name in _names(glob):
         if ANY_DEPTH in name and name != ANY_DEPTH:
-            raise BadGlob(f'"{glob}": ** must stand alone between two slashes')
+            return f'"{glob}": ** must stand alone between two slashes'
         if name in (".", ".."):
-            raise BadGlob(f'"{glob}" must not contain . or .. as a name')
+            return f'"{glob}" must not contain . or .. as a name'
         if "[" in _ONE_OF.sub("", name):
-            raise BadGlob(f'"{glob}" opens a [ that it does not close')
+            return f'"{glob}" opens a [ that it does not close'
         for one_of in _ONE_OF.findall(name):
             try:
                 slash = one_of[1] != "!" and re.fullmatch(f"[{_inside(one_of)}]", "/")
             except re.error as error:
-                raise BadGlob(f'"{glob}": {one_of} is not a set of characters ({error})') from None
+                return f'"{glob}": {one_of} is not a set of characters ({error})'
             if slash:
-                raise BadGlob(f'"{glob}": {one_of} has a slash in it, which no name has')
+                return f'"{glob}": {one_of} has a slash in it, which no name has'
+    return ""
 
 
 # -- A glob as a regular expression ----------------------------------------------------------------------------------------

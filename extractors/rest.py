@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
 import orjson
@@ -278,51 +277,12 @@ class RestService:
         return f"the user must be allowed to look at {self._address.shows}"
 
 
-@contextmanager
-def asking(address: RestAddress) -> Iterator[RestService]:
-    """Yield a service, and close its connections at the end."""
-    service = RestService(address)
-    try:
-        yield service
-    finally:
-        service.close()
-
-
 def wrong_url(url: str, example: str) -> str:
     """Return the reason why a setting is not the URL of a service; "" if it is one."""
     parts = server_url(url)
     if parts is None or parts.scheme not in ("http", "https") or parts.query or "@" in parts.netloc:
         return f"{url!r} is not an address: write {example}"
     return ""
-
-
-class LoginSettings(Protocol):
-    """The settings with which an extractor logs in at a service."""
-
-    @property
-    def auth(self) -> str: ...
-    @property
-    def user(self) -> str: ...
-    @property
-    def principal(self) -> str: ...
-    @property
-    def keytab(self) -> str: ...
-    @property
-    def krb5_conf(self) -> str: ...
-
-
-def wrong_login(settings: LoginSettings) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a login that contradict each other, as (setting, message)."""
-    if settings.user and settings.auth == "kerberos":
-        yield (
-            "user",
-            'user is for services without Kerberos: with auth = "kerberos", the ticket names the user',
-        )
-    if settings.keytab and not settings.principal:
-        yield "keytab", "keytab needs a principal"
-    for name in ("principal", "keytab", "krb5_conf"):
-        if getattr(settings, name) and settings.auth == "none":
-            yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'
 
 
 def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:

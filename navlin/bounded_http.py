@@ -38,18 +38,21 @@ class WrongLength(requests.exceptions.RequestException):
 
 class BoundedAdapter(HTTPAdapter):
     """Transport adapter that limits the time and size of responses. ``most_bytes`` is None for streams, which have no
-    maximum size because the caller reads them piece by piece."""
+    maximum size because the caller reads them piece by piece. ``check`` is called with the port of each new connection
+    before anything is sent, and raises OSError if the peer is not the right one."""
 
-    def __init__(self, most_bytes: int | None, **pools: Any) -> None:
-        self._most_bytes = most_bytes
+    def __init__(
+        self, most_bytes: int | None, *, check: Callable[[int], None] | None = None, **pools: Any
+    ) -> None:
+        self._most_bytes, self._check = most_bytes, check
         super().__init__(**pools)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Create connection pools whose connections limit each response."""
         super().init_poolmanager(*args, **kwargs)
         pools: dict[str, Any] = {
-            "http": partial(_pool, HTTPConnectionPool, partial(_Bounded, self._most_bytes)),
-            "https": partial(_pool, HTTPSConnectionPool, partial(_BoundedTls, self._most_bytes)),
+            "http": partial(_pool, HTTPConnectionPool, partial(_Bounded, self._most_bytes, self._check)),
+            "https": partial(_pool, HTTPSConnectionPool, partial(_BoundedTls, self._most_bytes, self._check)),
         }
         self.poolmanager.pool_classes_by_scheme = pools
 
@@ -100,12 +103,16 @@ def _too_long(most_bytes: int) -> str:
 
 
 class _Bounded(HTTPConnection):
-    def __init__(self, most_bytes: int | None, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, most_bytes: int | None, check: Callable[[int], None] | None, *args: Any, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._most_bytes = most_bytes
+        self._most_bytes, self._check = most_bytes, check
 
     def connect(self) -> None:
         super().connect()
+        if self._check is not None and self.port is not None:
+            self._check(self.port)
         self.sock: Any = _Socket(self.sock, self._most_bytes)
 
 

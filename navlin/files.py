@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and directories that survive a power failure."""
 
 from __future__ import annotations
 
@@ -34,3 +34,24 @@ def replace_content(file: Path, content: bytes, *, durable: bool = True) -> None
     """Replace a file's content as `replaced` does."""
     with replaced(file, durable=durable) as out:
         out.write(content)
+
+
+def make_directory(directory: Path) -> None:
+    """Create a directory with its parents, accessible only by their owner, unless it is there. A directory created here
+    survives a power failure."""
+    missing = []
+    while not directory.is_dir():
+        missing.append(directory)
+        directory = directory.parent
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+        sync_directory(each.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Wait until the entries of a directory are on the disk. Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

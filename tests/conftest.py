@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tests.services.ldap import LdapServer
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
+    from tests.services.versitygw import Versitygw
     from tests.support.chromium import Chromium
     from tests.support.console_estate import ConsoleEstate
     from tests.support.pipeline_estate import SmallEstate
@@ -430,6 +431,19 @@ def history() -> Iterator[JobHistory]:
 
     with JobHistory() as service:
         yield service
+
+
+@pytest.fixture
+def versitygw(tmp_path: Path) -> Iterator[Versitygw]:
+    """An empty versitygw, a real S3; skips the test if it cannot be built. The first build takes some 140 s of CPU time."""
+    from tests.services.versitygw import NoVersitygw, built, running_versitygw
+
+    try:
+        program = built(REPOSITORY / ".jars")
+    except NoVersitygw as why:
+        pytest.skip(str(why))
+    with running_versitygw(program, tmp_path / "versitygw") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

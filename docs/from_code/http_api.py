@@ -1,15 +1,25 @@
-"""Endpoints of navlin's own API, from its OpenAPI document, and of Navigator's."""
+"""Endpoints of navlin's own API, from its OpenAPI document, of other hosts, and of Navigator's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from docs.from_code.markdown import code, prose, table
-from navlin.api import navigator, own
+from navlin.api import forwarding, lines, navigator, own
 from navlin.api.callers import CSRF_HEADER
 from navlin.api.openapi import document
+
+EVERY_ANSWER: Final = (
+    (400, "a parameter, a header or the body is not valid"),
+    (401, "the token is missing, wrong, expired or revoked"),
+    (403, "the token does not name this source, or the source reads nothing of other hosts"),
+    (413, "the body is too large"),
+    (429, "too much of this host waits already: try again"),
+    (503, "nothing can be stored now: try again after `Retry-After`"),
+)
+"""Responses that each address for other hosts may have."""
 
 
 def described() -> dict[str, Any]:
@@ -30,9 +40,21 @@ def own_api() -> str:
             answers = operation["responses"]
             status = next(each for each in answers if each != "default")
             formats = ", ".join(code(each.partition(";")[0]) for each in answers[status]["content"])
-            parts.append(
-                f"Answers with {status}: {prose(answers[status]['description'])} Formats: {formats}.\n"
-            )
+            parts.append(f"Response {status}: {prose(answers[status]['description'])} Formats: {formats}.\n")
+    return "\n".join(parts)
+
+
+def host_api() -> str:
+    """Return a section for each endpoint that takes the token of a host."""
+    parts = [table(("status", "meaning"), _statuses(EVERY_ANSWER))]
+    for each in (lines.ADDRESS, *forwarding.ADDRESSES):
+        parts.append(f"### {code(f'{each.method} {each.path}')}\n")
+        parts.append(f"{prose(each.summary)}\n")
+        if each.given:
+            given = [(code(name), place, prose(words)) for name, place, words in each.given]
+            parts.append(table(("parameter", "in", "meaning"), given))
+        if each.answers:
+            parts.append(table(("status", "meaning"), _statuses(each.answers)))
     return "\n".join(parts)
 
 
@@ -43,6 +65,10 @@ def navigator_api() -> str:
         for _, path, each in navigator.addresses()
     ]
     return table(("endpoint", "purpose", "role"), dict.fromkeys(rows))
+
+
+def _statuses(answers: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    return [(str(status), prose(words)) for status, words in answers]
 
 
 def _parameters(operation: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

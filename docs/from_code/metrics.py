@@ -24,13 +24,13 @@ _EMPTY: Final[dict[str, Any]] = {
 """A status without sources. All metrics can be made from it."""
 _OTHERS: Final = (
     ("navlin_daemon_up", "", "Whether navlin serve runs."),
-    ("navlin_solr_up", "", "Whether the index answers."),
-    ("navlin_status_seconds", "", "How long the index took to answer for these figures."),
-    ("navlin_snapshot_age_seconds", "", "How old all other figures are."),
+    ("navlin_solr_up", "", "Whether the index responds."),
+    ("navlin_status_seconds", "", "Time that the index took for these figures."),
+    ("navlin_snapshot_age_seconds", "", "Age of all other figures."),
     (
         "navlin_http_request_seconds",
         "address, status",
-        "How long answers took, the last byte included (a histogram).",
+        "Duration of responses, including the last byte (a histogram).",
     ),
 )
 

@@ -18,6 +18,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": settings.sections,
     "extractors": settings.extractors,
     "http_api": http_api.own_api,
+    "host_api": http_api.host_api,
     "navigator_api": http_api.navigator_api,
     "index_fields": fields.index_fields,
     "metrics": metrics.all_metrics,

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Final
 
 from docs.from_code.markdown import prose, table
+from docs.from_code.settings import built_in
 from extractors.hdfs.sidecars import BadSidecar
 from extractors.lineage import statement_records
 from extractors.lineage.graph import NotALineageRecord
@@ -57,20 +58,8 @@ CONSTANTS: Final[tuple[tuple[ModuleType, str, str], ...]] = (
 """(module, engines, names of the constants) of further reasons for incomplete operations."""
 VIEWS: Final = "UNKNOWN_COLUMNS ELSEWHERE UNCERTAIN OTHER_COLUMNS TOO_MANY"
 """Names of the constants of `linker.views`."""
-FOLDERS: Final = {
-    "extractors/hdfs": "hdfs",
-    "extractors/hms": "hms",
-    "extractors/odd_entries.py": "oozie, yarn",
-    "extractors/oozie": "oozie",
-    "extractors/s3": "s3",
-    "extractors/openlineage": "openlineage_events",
-    "extractors/spark": "spark_events, spark_lineage_events",
-    "extractors/yarn": "yarn, sqoop_publications",
-    "extractors/hive_events.py": "hive_events",
-    "extractors/impala_events.py": "impala_events",
-    "extractors/lineage": "all logs",
-}
-"""Folder or module in which rejects are made → extractors. Any other is for all extractors."""
+SHARED: Final = {"extractors/odd_entries.py": "oozie, yarn", "extractors/lineage": "all logs"}
+"""Folder or module of code that several extractors share → these extractors."""
 GAP: Final = "…"
 READ_ERRORS: Final = frozenset(
     each.__name__
@@ -126,6 +115,16 @@ def rejects() -> str:
 
 
 @cache
+def folders() -> dict[str, str]:
+    """Return folder or module in which rejects are made → its extractors. Any other is for all extractors."""
+    found = dict(SHARED)
+    for name, each in sorted(built_in().items()):
+        folder = "/".join(each.make.__module__.split(".")[:2])
+        found[folder] = f"{found[folder]}, {name}" if folder in found else name
+    return found
+
+
+@cache
 def reject_reasons() -> tuple[tuple[str, str], ...]:
     """Return (reason, extractors) of each reject that the code makes, sorted."""
     found: dict[str, set[str]] = {}
@@ -133,7 +132,7 @@ def reject_reasons() -> tuple[tuple[str, str], ...]:
     trees = [(file, ast.parse(file.read_text(encoding="utf-8"))) for file in _files()]
     for file, tree in trees:
         name = str(file.relative_to(REPOSITORY))
-        where = next((each for folder, each in FOLDERS.items() if name.startswith(folder)), "all")
+        where = next((each for folder, each in folders().items() if name.startswith(folder)), "all")
         constants = _constants(tree)
         for constant in FURTHER.get(name, "").split():
             found.setdefault(constants[constant], set()).add(where)

@@ -10,7 +10,7 @@ from navlin.shipped import CONF
 
 PRODUCTS: Final = {
     "solr": ("Apache Solr, embedded", "solr-core"),
-    "solr-8": ("Apache Solr, a server of one's own", "solr-core"),
+    "solr-8": ("Apache Solr, a server of your own", "solr-core"),
     "hive-metastore": ("Hive metastore 2", ""),
     "hive-metastore-3.1": ("Hive metastore 3", "hive-standalone-metastore"),
     "hive-metastore-4.0": ("Hive metastore 4", "hive-standalone-metastore-server"),

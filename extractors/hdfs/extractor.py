@@ -38,7 +38,7 @@ from extractors.hdfs.plan import (
 from extractors.hdfs.reading import HdfsReading, from_tree, read_described, read_trees, read_walk
 from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
-from extractors.path_filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
+from extractors.path_filters import STAGING, PathFilters, wrong_globs
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.image_positions import ENTRIES
 from navlin.model.plan import Plan, Positions
@@ -93,14 +93,7 @@ class Hdfs(Extractor):
             _ = self._address
         except ValueError as error:
             yield "url", f"url: {error}"
-        for name, check in (("include", check_include), ("exclude", check_exclude)):
-            for glob in getattr(self, name):
-                try:
-                    check(glob)
-                except BadGlob as error:
-                    yield name, str(error)
-        if not self.include:
-            yield "include", 'include must have a glob; ["/"] is everything'
+        yield from wrong_globs(self.include, self.exclude)
         for root in self.roots:
             if not root.startswith("/"):
                 yield "roots", f'"{root}" must begin with a slash'

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navlin.model.records import Split
+from navlin.model.records import Split, first_of
 
 if TYPE_CHECKING:
     from extractors.hdfs.image import ImagePart, Prepared
@@ -64,7 +63,7 @@ class DescribeSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("", self.paths)
+        return first_of(self.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class TreeSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("all below ", self.paths)
+        return f"all below {first_of(self.paths)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +88,4 @@ class WalkSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("the rest below ", self.directories)
-
-
-def _first_of(what: str, paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return f"{what}{paths[0]}{more}"
+        return f"the rest below {first_of(self.directories)}"

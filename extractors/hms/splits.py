@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from extractors.hms.events import TableName, TableRenamed
-from navlin.model.records import Split
+from navlin.model.records import Split, first_of
 
 Renamed = tuple[tuple[TableName, TableName], ...]
 """Renamed tables, as (current name, previous name)."""
@@ -19,7 +18,7 @@ class DatabaseSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("databases", self.databases)
+        return f"databases {first_of(self.databases)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class TableSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("tables", self.tables)
+        return f"tables {first_of(self.tables)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class PartitionListSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("partitions of", self.tables)
+        return f"partitions of {first_of(self.tables)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class PartitionSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of(f"partitions of {self.table}:", self.partitions)
+        return f"partitions of {self.table}: {first_of(self.partitions)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +78,4 @@ class RenameSplit(Split):
 
     @property
     def name(self) -> str:
-        return _first_of("renames of", [rename.before for rename in self.renames])
-
-
-def _first_of(what: str, names: Sequence[object]) -> str:
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{what} {names[0]}{more}"
+        return f"renames of {first_of([each.before for each in self.renames])}"

@@ -26,6 +26,7 @@ from navlin.model.forwarded import (
     lines_directory,
 )
 from navlin.model.plan import Plan, Positions
+from navlin.model.plurals import counted
 from navlin.model.records import Record, Reject, Split
 
 CHECKED_FILES = 20
@@ -76,7 +77,9 @@ class LineLogs(Extractor):
         """
         plan = self.plan(Positions())
         newest = plan.splits[-1].name if plan.splits else "none yet"
-        yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
+        yield f"{counted(len(plan.splits), 'file')}, the newest {newest}" + (
+            f"; {plan.note}" if plan.note else ""
+        )
         for split in plan.splits[-1:]:
             with open_regular(split.name, str(Path(split.name).parent)) as file:
                 file.read(1)

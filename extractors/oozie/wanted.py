@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors.oozie.answers import JobKind
-from navlin.model.records import Position, Split
+from navlin.model.records import Position, Split, first_of
 
 REMEMBERED, UNREAD = "job ", "unread "
 """Prefixes of the keys of two kinds of positions: for a coordinator or bundle that was read, and for a job that could
@@ -47,8 +47,7 @@ class JobsSplit(Split):
 
     @property
     def name(self) -> str:
-        more = f" and {len(self.wanted) - 1} more" if len(self.wanted) > 1 else ""
-        return f"{self.wanted[0].id}{more}"
+        return first_of([each.id for each in self.wanted])
 
 
 @dataclass(frozen=True, slots=True)

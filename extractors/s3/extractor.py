@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from extractors.path_filters import STAGING, BadGlob, PathFilters, check_exclude, check_include
+from extractors.path_filters import STAGING, PathFilters, wrong_globs
 from extractors.s3.credentials import CredentialChoice
 from extractors.s3.details import WantedDetails
 from extractors.s3.errors import S3Refused
 from extractors.s3.plan import BucketPlanning, prefixes_of
 from extractors.s3.reading import BucketReading, read_bucket, read_range
-from extractors.s3.service import Bucket, BucketAddress, asking
+from extractors.s3.service import Bucket, BucketAddress
 from extractors.s3.splits import BucketSplit, RangeSplit
 from extractors.s3.tree import FOLDER
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
@@ -86,14 +86,7 @@ class S3(Extractor):
                 yield "endpoint", f"endpoint: {self.endpoint!r} is not an address: write https://minio:9000"
         if self.region and not _REGION.fullmatch(self.region):
             yield "region", f"region: {self.region!r} is not a region: write eu-west-1"
-        for name, check in (("include", check_include), ("exclude", check_exclude)):
-            for glob in getattr(self, name):
-                try:
-                    check(glob)
-                except BadGlob as error:
-                    yield name, str(error)
-        if not self.include:
-            yield "include", 'include must have a glob; ["/"] is everything'
+        yield from wrong_globs(self.include, self.exclude)
         for name in ("list_every_s", "objects_in_split", "timeout_s"):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"
@@ -180,13 +173,11 @@ class S3(Extractor):
             self.objects_in_split,
         )
 
-    def _asking(self, region: str = "") -> AbstractContextManager[Bucket]:
+    def _asking(self, region: str = "") -> closing[Bucket]:
         identity = CredentialChoice(self.profile, self.credentials_file)
-        return asking(
-            BucketAddress(
-                self.bucket, self.endpoint, region or self.region, identity, self.ca_file, self.timeout_s
-            )
-        )
+        region = region or self.region
+        address = BucketAddress(self.bucket, self.endpoint, region, identity, self.ca_file, self.timeout_s)
+        return closing(Bucket(address))
 
 
 def _exists(bucket: Bucket, key: str) -> bool:

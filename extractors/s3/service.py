@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -46,7 +45,14 @@ FIRST_WAIT_S: Final = 0.5
 
 _EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 _WRONG_CREDENTIALS: Final = frozenset(
-    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "AuthorizationHeaderMalformed", *_EXPIRED}
+    {
+        "InvalidAccessKeyId",
+        "XAdminUserNotFound",  # versitygw's code for an unknown access key
+        "SignatureDoesNotMatch",
+        "InvalidToken",
+        "AuthorizationHeaderMalformed",
+        *_EXPIRED,
+    }
 )
 _THROTTLING: Final = frozenset(
     {"SlowDown", "ServiceUnavailable", "RequestLimitExceeded", "Throttling", "ThrottlingException"}
@@ -334,16 +340,6 @@ class _Throttled(S3Unavailable):
 
 class _Expired(S3Credentials):
     """The temporary credentials have expired."""
-
-
-@contextmanager
-def asking(address: BucketAddress) -> Iterator[Bucket]:
-    """Yield a bucket, and close its connections at the end."""
-    bucket = Bucket(address)
-    try:
-        yield bucket
-    finally:
-        bucket.close()
 
 
 def host_of(region: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from extractors.s3.pages import S3Object
@@ -70,20 +71,20 @@ class KeyTree:
         key = listed.key
         yield from self._close(key)
         if _NOT_TEXT.search(key):
-            self._count_odd(key)
+            yield from self._odd(key)
             return
         above, slash, name = key.rpartition("/")
         marker = bool(slash) and not name
         if slash and (not above or above != self._last_above):
             if not _is_path(above):
-                self._count_odd(key)
+                yield from self._odd(key)
                 return
             yield from self._directories(above, listed if marker else None)
         self._last_above = above
         if marker:
             return
         if name in _NO_NAMES:
-            self._count_odd(key)
+            yield from self._odd(key)
             return
         if _marks_folder(listed):
             yield from self._folder(key.removesuffix(FOLDER), listed)
@@ -120,9 +121,13 @@ class KeyTree:
         self._open.insert(at, opened)
         self._by_key[opened.key] = opened
 
-    def _count_odd(self, key: str) -> None:
+    def _odd(self, key: str) -> Iterator[KeyPlace]:
+        """Count a key without a path, and yield the directories above its first name that a path cannot have."""
         self.odd += 1
         self.odd_key = self.odd_key or key
+        sound = list(takewhile(_is_name, key.split("/")[:-1]))
+        if sound:
+            yield from self._directories("/".join(sound), None)
 
     def _directories(self, above: str, marker: S3Object | None) -> Iterator[KeyPlace]:
         """Yield the directories that are new, from the top. ``marker`` is that of the last one."""
@@ -173,6 +178,10 @@ class KeyTree:
 def _marks_folder(listed: S3Object) -> bool:
     name = listed.key.rpartition("/")[2]
     return name.endswith(FOLDER) and name != FOLDER and not listed.size_bytes
+
+
+def _is_name(name: str) -> bool:
+    return name not in _NO_NAMES and not _NOT_TEXT.search(name)
 
 
 def _is_path(key: str) -> bool:

@@ -57,6 +57,7 @@ from extractors.spark.streams import Streams
 from navlin.model.extractor import FILES, PUSH, Extractor, extractor, keeps_positions
 from navlin.model.forwarded import arrived, files_directories, host_of
 from navlin.model.plan import Plan, Positions
+from navlin.model.plurals import counted
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.redaction import sample
 from navlin.model.source import Estate, Source
@@ -216,7 +217,7 @@ class SparkEvents(Extractor):
         closed = [each for _, each in found if isinstance(each, Closed)]
         for root in self.roots():
             logs = sum(of == root and not isinstance(each, Closed) for of, each in found)
-            yield failed.get(root) or f"{root}: {logs} event logs"
+            yield failed.get(root) or f"{root}: {counted(logs, 'event log')}"
         if closed:
             yield _closed_note(closed)
         readable = [(root, each) for root, each in found if isinstance(each, Log) and each.parts]
@@ -644,7 +645,7 @@ def _archive_position(split: LogSplit, size: int) -> Position:
 
 def _closed_note(closed: Sequence[Closed]) -> str:
     """Return a note that some logs cannot be read, with the reason for the first of them; "" if there are none."""
-    return f"{len(closed)} event logs cannot be read, such as {closed[0].reason}" if closed else ""
+    return f"{counted(len(closed), 'event log')} cannot be read, such as {closed[0].reason}" if closed else ""
 
 
 def _is_the_same(place: FileStore, split: LogSplit) -> bool:

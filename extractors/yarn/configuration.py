@@ -121,8 +121,8 @@ class JobConfiguration:
 
     @property
     def without_ends(self) -> JobConfiguration:
-        """The same configuration without inputs and outputs, for a job whose engine has an operation with them. They
-        are ``moved`` there, because earlier versions of navlin had them in the application's operation.
+        """The same configuration without inputs and outputs, for a job of an engine whose own operation has them. They
+        become ``moved``, so that the operation that an earlier version of navlin recorded with them is found and replaced.
         """
         return replace(self, inputs=(), outputs=(), missing=(), moved=(*self.inputs, *self.outputs))
 

@@ -8,9 +8,9 @@ jobs. YARN's own operation of such a job has no inputs and outputs, because the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from navlin.model.keys import Key, application_key
 from navlin.model.records import Record
@@ -61,29 +61,19 @@ class YarnReading:
         return application_key(self.source, job.application)
 
 
-class Engine(Protocol):
-    """The reader of one engine's jobs. ``type`` is the engine's source type."""
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The reader of one engine's jobs. ``type`` is the engine's source type.
+
+    ``reads`` returns whether the reader needs the property with a name. The other functions get the properties for
+    which it is true. Their values may be any text, and no value raises an error. ``run_of`` returns an id of the run to
+    which a job belongs, unique among the engine's runs of one user; "" if the engine did not submit the job. ``told``
+    returns the part of a job's configuration that ``records`` needs. ``records`` yields the records of all runs to which
+    some jobs belong: all jobs of these runs that are known so far, ordered by id.
+    """
 
     type: str
-
-    def reads(self, name: str) -> bool:
-        """Whether the reader needs the property with this name."""
-        ...
-
-    def run_of(self, properties: Mapping[str, str]) -> str:
-        """Return an id of the run to which a job belongs, unique among the engine's runs of one user; "" if the engine
-        did not submit the job.
-        """
-        ...
-
-    def told(self, properties: Mapping[str, str]) -> Told:
-        """Return the part of a job's configuration that `records` needs. ``properties`` are those for which `reads` is
-        true. Their values may be any text, and no value raises an error.
-        """
-        ...
-
-    def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
-        """Yield the records of all runs to which these jobs belong. ``jobs`` contains all jobs of a run that are known
-        so far, ordered by id.
-        """
-        ...
+    reads: Callable[[str], bool]
+    run_of: Callable[[Mapping[str, str]], str]
+    told: Callable[[Mapping[str, str]], Told]
+    records: Callable[[YarnReading, Sequence[EngineJob]], Iterator[Record]]

@@ -10,7 +10,7 @@ stores of the last ones. A failed script has only the flows of its finished stor
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -19,8 +19,8 @@ from typing import Any, Final
 import orjson
 
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.yarn.engines import EngineJob, Told, YarnReading
-from extractors.yarn.pig_jobs import ALONE, PigJob, is_read, run_of, to_pig_job
+from extractors.yarn.engines import Engine, EngineJob, YarnReading
+from extractors.yarn.pig_jobs import ALONE, PigJob, is_read, run_of, told
 from navlin.model.keys import Key, RelationType, location_key, pig_execution_key, table_key
 from navlin.model.records import Attributes, Record, Relation
 from navlin.model.source import HIVE, PIG
@@ -36,26 +36,16 @@ class PigGap(StrEnum):
     JOBS = "some jobs of its script have not ended, or left no history"
 
 
-class Pig:
-    """The reader of Pig's jobs (see `extractors.yarn.engines.Engine`)."""
+def records(reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
+    """Yield the records of the runs to which some jobs belong."""
+    runs: dict[tuple[str, str], list[EngineJob]] = defaultdict(list)
+    for job in jobs:
+        runs[job.user, job.application if job.run == ALONE else job.run].append(job)
+    for (_, run), of_run in runs.items():
+        yield from _Script(reading, run, tuple((each, PigJob(**each.told)) for each in of_run)).records()
 
-    type = PIG
 
-    def reads(self, name: str) -> bool:
-        return is_read(name)
-
-    def run_of(self, properties: Mapping[str, str]) -> str:
-        return run_of(properties)
-
-    def told(self, properties: Mapping[str, str]) -> Told:
-        return to_pig_job(properties).told()
-
-    def records(self, reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
-        runs: dict[tuple[str, str], list[EngineJob]] = defaultdict(list)
-        for job in jobs:
-            runs[job.user, job.application if job.run == ALONE else job.run].append(job)
-        for (_, run), of_run in runs.items():
-            yield from _Script(reading, run, tuple((each, PigJob(**each.told)) for each in of_run)).records()
+READER: Final = Engine(PIG, is_read, run_of, told, records)
 
 
 def script_key(reading: YarnReading, run: str, jobs: Iterable[PigJob]) -> Key:

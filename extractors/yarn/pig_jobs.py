@@ -110,9 +110,6 @@ class PigJob:
     oozie_job: str = ""
     oozie_action: str = ""
 
-    def told(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def is_read(name: str) -> bool:
     """Whether a property is read by `run_of` or `to_pig_job`."""
@@ -139,6 +136,10 @@ def run_of(properties: Mapping[str, str]) -> str:
     signature, submitted = (properties.get(name, "") for name in (SIGNATURE, SUBMITTED))
     joined = submitted if signature and submitted else temporary
     return _word(f"{signature}@{joined}") if joined else ALONE
+
+
+def told(properties: Mapping[str, str]) -> dict[str, Any]:
+    return asdict(to_pig_job(properties))
 
 
 def to_pig_job(properties: Mapping[str, str]) -> PigJob:

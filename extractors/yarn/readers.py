@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from extractors.yarn import pig, sqoop_records
 from extractors.yarn.engines import Engine
-from extractors.yarn.pig import Pig
-from extractors.yarn.sqoop import Sqoop
 
-ENGINES: Final[tuple[Engine, ...]] = (Pig(), Sqoop())
+ENGINES: Final[tuple[Engine, ...]] = (pig.READER, sqoop_records.READER)
 """The readers, in the order in which a job is offered to them."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from extractors.yarn.applications import Seen
 from extractors.yarn.engine_runs import KeptJob
-from navlin.model.records import Split
+from navlin.model.records import Split, first_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,7 @@ class SeenSplit(Split):
 
     @property
     def name(self) -> str:
-        more = f" and {len(self.seen) - 1} more" if len(self.seen) > 1 else ""
-        return f"{self.seen[0].id}{more}"
+        return first_of([each.id for each in self.seen])
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,13 +122,9 @@ class SqoopJob:
     metastores: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the job as JSON, for `of_json`."""
-        return asdict(self)
-
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> SqoopJob:
-        """Restore a job from JSON."""
+        """Restore a job from what `told` returned."""
         lists = {name: tuple(each) for name, each in value.items() if isinstance(each, list | tuple)}
         target = value["target"]
         return cls(
@@ -169,9 +165,9 @@ def run_of(properties: Mapping[str, str]) -> str:
     return hashlib.blake2b(own.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def to_job(properties: Mapping[str, str]) -> SqoopJob:
+def told(properties: Mapping[str, str]) -> dict[str, Any]:
     """Parse the properties of a job for which `run_of` is not "". Raises nothing, whatever their values."""
-    return _Parsing(properties).job()
+    return asdict(_Parsing(properties).job())
 
 
 def to_published(kind: TransferKind, record: Mapping[str, str], options: Mapping[str, Any]) -> SqoopJob:

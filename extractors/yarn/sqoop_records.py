@@ -11,14 +11,15 @@ directory, so both jobs are one execution.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Flow, Operation, SubOperation
 from extractors.yarn.configuration import ConfigurationGap, JobPath
-from extractors.yarn.engines import EngineJob, YarnReading
+from extractors.yarn.engines import Engine, EngineJob, YarnReading
 from extractors.yarn.sqoop_columns import ColumnOrigin, Moved, MovedColumn, Queries
-from extractors.yarn.sqoop_job import Gap, SqoopJob, TransferKind
+from extractors.yarn.sqoop_job import Gap, SqoopJob, TransferKind, is_read, run_of, told
 from extractors.yarn.sqoop_texts import steady
 from navlin.model.databases import database_table_key
 from navlin.model.identity import SEPARATOR
@@ -100,6 +101,16 @@ def runs_of(jobs: Sequence[EngineJob]) -> Iterator[Run]:
     for each, job in read:
         if each.application not in taken:
             yield Run(each, job)
+
+
+def records(reading: YarnReading, jobs: Sequence[EngineJob]) -> Iterator[Record]:
+    """Yield the records of the runs to which some jobs belong."""
+    with closing(Queries()) as queries:
+        for run in runs_of(jobs):
+            yield from records_of(reading, run, queries)
+
+
+READER: Final = Engine(SQOOP, is_read, run_of, told, records)
 
 
 def records_of(reading: YarnReading, run: Run, queries: Queries) -> Iterator[Record]:

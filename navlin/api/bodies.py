@@ -70,6 +70,9 @@ class Bodies:
         if declared and (not declared.isdigit() or int(declared) > most_bytes):
             await _refuse_large(request, most_bytes)
         chunked = "transfer-encoding" in request.headers
+        if chunked and declared:
+            # A proxy may believe one of the two, and see another end of the request.
+            raise HttpError(400, "a request has a length or chunks, not both")
         wanted = most_bytes if chunked else int(declared or 0)
         async with self._kept_room(user, wanted if wanted > UNCOUNTED_BYTES else 0):
             yield await _read(request, most_bytes) if wanted else b""

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from navlin.files import make_directory, sync_directory
 from navlin.model.shares import shares
 from navlin.model.spooled import PREFIX, SUFFIX, file_key, in_name, part_of_sender, spooled_name
 
@@ -96,7 +97,7 @@ class EventSpool:
         ):
             if file is not None:
                 os.close(file.descriptor)
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(self._directory)
             self._remove(before_s=self._now_s() - KEEP_S)
             file = _File(self._open(day, sender), day, 0)
         self._files[sender] = file
@@ -115,11 +116,7 @@ class EventSpool:
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
                 break
         # The directory entry must survive a crash as well.
-        directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(self._directory)
         return descriptor
 
     def _take_back(self, sender: str, file: _File) -> None:

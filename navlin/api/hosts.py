@@ -28,6 +28,20 @@ FILES_BELOW: Final = "/api/forward/v1/"
 BELOW: Final = (LINES_BELOW, FILES_BELOW)
 """Beginnings of the addresses that take a host's token."""
 
+LOGGED_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class HostAddress:
+    """An address that takes a host's token. ``given`` lists (name, place, meaning) of what a request may have, and
+    ``answers`` (status, meaning) of the responses that only this address has."""
+
+    method: str
+    path: str
+    summary: str
+    given: tuple[tuple[str, str, str], ...] = ()
+    answers: tuple[tuple[int, str], ...] = ()
+
 
 @dataclass(slots=True)
 class HostReceiver:
@@ -43,6 +57,7 @@ class HostReceiver:
     files: HostFiles
     now_ms: Callable[[], int]
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _logged_ms: dict[tuple[str, str], int] = field(default_factory=dict)
     _lines: dict[str, EventSpool] = field(default_factory=dict)
 
     def host(self, request: Request) -> HostToken | None:
@@ -55,7 +70,8 @@ class HostReceiver:
         source does not read this form."""
         token: HostToken = request.state.host
         if source not in token.sources:
-            audit("request refused", request, token.host, reason="source")
+            if self.is_due(token.host, "source"):
+                audit("request refused", request, token.host, reason="source")
             named = ", ".join(token.sources)
             raise HttpError(
                 403, f"this token is for {named}: `navlin host-token add` makes one for other sources"
@@ -69,6 +85,16 @@ class HostReceiver:
             raise HttpError(400, f"{source} reads whole files, not lines: send them with `navlin forward`")
         self.contacts.note(token.host, address_of(request))
         return token
+
+    def is_due(self, host: str, reason: str) -> bool:
+        """Whether a refusal of a host is to be logged: each reason is logged once in `LOGGED_MS`, so that a host does
+        not fill the log."""
+        now_ms = self.now_ms()
+        with self._lock:
+            due = now_ms - self._logged_ms.get((host, reason), -LOGGED_MS) >= LOGGED_MS
+            if due:
+                self._logged_ms[host, reason] = now_ms
+        return due
 
     def require_room(self) -> None:
         """Raise OSError if the disk has less room left than navlin needs itself."""

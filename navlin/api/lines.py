@@ -22,25 +22,39 @@ from starlette.routing import Route
 from navlin.api.answers import HttpError, error_answer, json_answer
 from navlin.api.bodies import EVENTS_BYTES, Bodies
 from navlin.api.event_spool import SpoolFull
-from navlin.api.hosts import LINES_BELOW, HostReceiver
+from navlin.api.hosts import LINES_BELOW, HostAddress, HostReceiver
 from navlin.api.json_bounds import Octets, TooManyValues, check_json
 from navlin.api.packed_bodies import plain_body
 from navlin.model.extractor import LINES
 
 log = structlog.stdlib.get_logger(__name__)
 
-ADDRESS: Final = LINES_BELOW + "{source}"
 MOST_FIELD_CHARS: Final = 128
 MOST_VALUES: Final = 250_000
 """Maximum number of values in an envelope, or in an array of envelopes."""
+ADDRESS: Final = HostAddress(
+    "POST",
+    LINES_BELOW + "{source}",
+    "Append lines to the log of a source. The body has at most 16 MiB, and at most 32 MiB unpacked.",
+    (
+        ("source", "path", "name of the source"),
+        (
+            "field",
+            "query",
+            "member that has the line, if each line is a JSON object or the body an array of them",
+        ),
+        ("Content-Encoding", "header", "`gzip`, or none"),
+    ),
+    ((200, "the lines are on disk; `lines` is their number"),),
+)
 
 
 def routes(receiver: HostReceiver, bodies: Bodies) -> list[Route]:
-    return [Route(ADDRESS, partial(_take, receiver, bodies), methods=["POST"])]
+    return [Route(ADDRESS.path, partial(_take, receiver, bodies), methods=[ADDRESS.method])]
 
 
 async def _take(receiver: HostReceiver, bodies: Bodies, request: Request) -> Response:
-    request.state.address = ADDRESS
+    request.state.address = ADDRESS.path
     source = request.path_params["source"]
     host = receiver.require(request, source, LINES).host
     name = request.query_params.get("field", "")

@@ -50,7 +50,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
                 "content": _content(endpoint, described),
             },
             "default": {
-                "description": "What is wrong.",
+                "description": "The error.",
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
             },
         },

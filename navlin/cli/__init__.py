@@ -138,11 +138,11 @@ def _exit_code(error: Exception) -> Exit | None:
 OTHERS_NOTHING: Final = 0o077
 EPILOG = """\b
 Exit codes:
-  0  it is done
-  1  it failed; the message says why
-  2  the command line or the configuration is wrong
-  3  nothing was found
-  4  held: too much would be flagged deleted, or purged; a person must look
+  0  success
+  1  failure; the message says why
+  2  wrong command line or configuration
+  3  nothing found
+  4  on hold: too much would be flagged deleted, or purged; review it
   5  another navlin process holds the lock
 """
 

@@ -22,7 +22,7 @@ _FORMAT = click.option(
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv"]),
-    help="JSON lines or CSV; without it as the name of the file ends.",
+    help="jsonl or csv (default: by the name of the file).",
 )
 
 
@@ -69,19 +69,19 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     if as_json:
         print_json({"file": str(file), "format": chosen.value, "entities": count})
     else:
-        say(f"{counted(count, 'entity')} of which people wrote something")
+        say(f"{counted(count, 'entity')} with business metadata")
     raise SystemExit(Exit.OK if count else Exit.NOTHING)
 
 
 @command.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@click.option("--overwrite", is_flag=True, help="Write the file's values over those that people wrote.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, without writing.")
+@click.option("--overwrite", is_flag=True, help="Overwrite values that people wrote.")
 @click.option(
     "--unknown",
     "keep",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Keep what is about unknown entities in this file, for a later import.",
+    help="File for values of unknown entities, for a later import.",
 )
 @_FORMAT
 @json_option

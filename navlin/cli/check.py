@@ -10,7 +10,7 @@ from navlin.cli.terminal import console, print_json
 
 @click.command("check", short_help="Check the configuration and every connection.")
 @click.option(
-    "--start", is_flag=True, help="Fail only for what a start needs: not for a source that does not answer."
+    "--start", is_flag=True, help="Fail only if navlin could not start, not if a source does not answer."
 )
 @json_option
 @click.pass_obj

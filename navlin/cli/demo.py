@@ -6,7 +6,7 @@ from navlin.cli.invocation import Exit, Failure
 
 
 @click.command("demo")
-@click.option("--once", is_flag=True, help="End after the answers, instead of serving until Ctrl-C.")
+@click.option("--once", is_flag=True, help="Exit after the sample queries, instead of serving until Ctrl-C.")
 def command(*, once: bool) -> None:
     """Start a demo environment and run sample queries. Real components, extracted and linked; needs no configuration, and
     leaves nothing but jars and class archives.

@@ -81,7 +81,7 @@ class ExportCommand(click.Command):
         super().__init__(
             target.name,
             params=[*(option(each) for cls in declared for each in parameters_of(cls)), AS_JSON],
-            help=f"The graph for {target.title}. Without QUERY everything.\n\n"
+            help=f"Export the graph to {target.title}. Without QUERY, everything is exported.\n\n"
             + example.format(name=target.name, suffix=target.suffix),
             short_help=f"For {target.title}.",
         )

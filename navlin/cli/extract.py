@@ -65,7 +65,7 @@ def print_answer(run: Mapping[str, Any]) -> None:
         out.print("  there is more to read already: run it again", markup=False)
     if run["status"] == "held":
         out.print(
-            f"  to let it through: navlin extract {run['source']} --accept-loss '{run['run_id']}'",
+            f"  to confirm: navlin extract {run['source']} --accept-loss '{run['run_id']}'",
             markup=False,
         )
 

@@ -9,7 +9,7 @@ from navlin.cli.terminal import confirm, print_json, say
 @click.command("forget", short_help="Mark as deleted everything from a removed SOURCE.")
 @click.argument("source")
 @click.argument("path", default="/")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_json: bool) -> None:

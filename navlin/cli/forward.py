@@ -29,7 +29,7 @@ def command(*, write_agent: Path | None, arguments: tuple[str, ...]) -> None:
     Arguments of the agent:
       --url URL                           Where navlin answers, as https://navlin.example:7187.
       --token-file FILE                   The file with the token of this host.
-      --ca-file FILE                      PEM of who signed navlin's certificate.
+      --ca-file FILE                      CA bundle (PEM).
       --source NAME=DIRECTORY[:PATTERN]   A directory to send; may be repeated.
       --poll S                            Seconds between looks, if changes are not noticed by themselves.
       --once                              End when everything is sent.

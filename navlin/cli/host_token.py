@@ -27,7 +27,7 @@ def command() -> None:
     "--sources",
     required=True,
     metavar="NAMES",
-    help="Names of the sources to which it may send, separated by commas.",
+    help="Sources to which it may send, comma-separated.",
 )
 @click.option(
     "--days", type=click.IntRange(1), default=None, help="Lifetime in days (default: never expires)."

@@ -79,12 +79,18 @@ def print_answer(answer: Mapping[str, Any]) -> None:
     if answer.get("rejects"):
         out.print(f"{verb} {counted(answer['rejects'], 'reject')} last seen before that date", markup=False)
     for each in answer["never"]:
-        out.print(f"never: {each['what']}: {each['count']:,} old enough", markup=False, soft_wrap=True)
+        out.print(f"always kept: {each['what']}: {each['count']:,}", markup=False, soft_wrap=True)
 
 
 command = _PurgeCommand(
     QUESTION,
     _run,
     print_answer,
-    [click.Option(["--forget-threshold"], is_flag=True, help="Write records of purged times again.")],
+    [
+        click.Option(
+            ["--forget-threshold"],
+            is_flag=True,
+            help="Write records again that are older than the last purge.",
+        )
+    ],
 )

@@ -15,9 +15,9 @@ from navlin.cli.terminal import print_json, say
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Another state directory than that of the configuration; for the embedded Solr.",
+    help="State directory to restore into, instead of the configured one; for the embedded Solr.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the index that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing index.")
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite: bool, as_json: bool) -> None:

@@ -14,8 +14,7 @@ from navlin.index.solr.solr import Solr
 from navlin.index.solr.solr_query import phrase
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Node
-from navlin.query.column_flows import expressions_by_edge, made_of_data
-from navlin.query.lineage import lineage
+from navlin.query.column_flows import lineage_with_expressions, made_of_data
 from navlin.query.options import WalkOptions
 from navlin.query.search import search
 
@@ -60,12 +59,11 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
     """Return two mappings: column id → the columns that it is computed from, and column id → the expressions."""
     options = WalkOptions(Direction.UPSTREAM, depth=1, columns=True, control_flow=True, unlinked=True)
-    answer = lineage(solr, entity.id, options)
+    answer, texts = lineage_with_expressions(solr, entity.id, options)
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)
     expressions: dict[str, list[str]] = defaultdict(list)
     edges = [edge for edge in answer.edges if nodes[edge.source].type == nodes[edge.target].type == "FIELD"]
-    texts = expressions_by_edge(solr, edges, nodes)
     of_data = made_of_data(edges)
     for edge in edges:
         data = edge.type == RelationType.DATA_FLOW

@@ -24,6 +24,7 @@ from navlin.index.usage.readers import LocationPath
 from navlin.index.usage.source_coverage import entries_of
 from navlin.model.image_positions import ALL
 from navlin.model.plurals import counted
+from navlin.model.source import OOZIE, PIG
 from navlin.query.changes import changes
 from navlin.query.edits import history
 from navlin.query.search import search
@@ -37,6 +38,8 @@ EDITS_LISTED: Final = 20
 CONTENTS_LISTED: Final = 50
 VALUE_CHARS: Final = 2_000
 _TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression", *CONDITIONS})
+_TEXT_TITLES: Final = {OOZIE: "Definition", PIG: "Script"}
+"""Source type → heading of the text of its operations, which is not SQL."""
 _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY", "S3BUCKET"})
 
 
@@ -57,7 +60,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any] | Redirect:
     if shown.entity.type == PART and shown.entity.parent_id:
         # Users see statements, not sub-operations: the computation of a sub-operation is shown with its column.
         return Redirect("/details?" + urlencode({"entity": shown.entity.parent_id}))
-    people = shown.fields.people
+    people, title = shown.fields.people, _TEXT_TITLES.get(shown.entity.source_type, "")
     columns: list[ColumnRow] = (
         list(columns_of(request.solr, shown.entity)) if shown.entity.type in _WITH_COLUMNS else []
     )
@@ -66,7 +69,8 @@ def _values(request: ApiRequest) -> Mapping[str, Any] | Redirect:
         "entity": shown.entity,
         "itself": phrase(shown.entity.id),
         "text": shown.entity.text,
-        "laid_out": laid_out(shown.entity.text),
+        "text_title": title or "Query",
+        "laid_out": shown.entity.text if title else laid_out(shown.entity.text),
         "hue": hue_address(request.service.hue_url, shown.entity),
         "changes": changes(Graph(request.solr), shown.entity),
         "expression": shown.entity.expression,

@@ -37,8 +37,8 @@ class Parameters:
     entity: Annotated[str, "The entity's id."]
     name: Annotated[str, "Empty for none."] = ""
     description: Annotated[str, "Empty for none."] = ""
-    tags: Annotated[str, r"Separated by commas; \, is one within a tag."] = ""
-    properties: Annotated[str, r"KEY=VALUE, a line each; \n ends a line within a value."] = ""
+    tags: Annotated[str, r"Comma-separated; \, is a comma inside a tag."] = ""
+    properties: Annotated[str, r"One KEY=VALUE per line; \n is a line break in a value."] = ""
     was_name: Annotated[str, "Before."] = ""
     was_description: Annotated[str, "Before."] = ""
     was_tags: Annotated[str, "Before."] = ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from navlin.api.endpoint import ApiRequest
 from navlin.console.page import ConsolePage
-from navlin.query.bounds import MAX_WALKED
+from navlin.query.bounds import MAX_WALKED, MOST_WALK_S
 from navlin.query.impact import LISTED, impact
 from navlin.questions.show import Parameters
 from navlin.render.impact import total_words
@@ -24,6 +24,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
         "cut": found.cut_words,
         "cut_at": next(iter(found.truncated_at), None),
         "most": MAX_WALKED,
+        "most_s": MOST_WALK_S,
         "owners": listed.owners,
         "more": len(found.affected) - len(listed.affected),
         "unlinked": found.unlinked,

@@ -14,7 +14,7 @@ from navlin.query.answer import Direction
 from navlin.query.bounds import MOST_HOPS
 from navlin.query.data_flows import between_data
 from navlin.query.options import WalkOptions
-from navlin.query.starts import lineage_from, starts_of
+from navlin.query.starts import lineage_named
 from navlin.render.field_words import CALLED
 
 ALL: Final = "all"
@@ -46,7 +46,7 @@ class Parameters:
     """The parameters of the view that the server needs; the script reads the other ones from the URL."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."] = ""
-    direction: Annotated[Direction, "Where to go."] = Direction.BOTH
+    direction: Annotated[Direction, "Direction."] = Direction.BOTH
     depth: Annotated[str, "Number of hops in each direction, or all."] = "1"
     operations: Annotated[bool, "Show the queries and jobs between tables."] = False
     deleted: Annotated[bool, "Show deleted entities."] = False
@@ -55,7 +55,7 @@ class Parameters:
     all_executions: Annotated[bool, "All executions of an operation."] = False
     databases: Annotated[bool, "Boxes of databases."] = False
     all_columns: Annotated[bool, "The columns of all tables."] = False
-    form: Annotated[str, "list: a table of edges, made by the server."] = ""
+    form: Annotated[str, "list: a table of edges instead of the diagram."] = ""
 
 
 def _values(request: ApiRequest) -> Mapping[str, Any]:
@@ -72,8 +72,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
     }
     if not values["as_list"] or not given.entity:
         return values
-    starts = starts_of(request.solr, given.entity, unlinked=given.unlinked)
-    answer = between_data(lineage_from(request.solr, starts, _options(given)))
+    answer = between_data(lineage_named(request.solr, given.entity, _options(given)))
     nodes = {node.id: node for node in answer.nodes}
     # A placeholder has no pages other than this one.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}

@@ -17,7 +17,7 @@ from navlin.index.solr.solr_query import phrase
 from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Edge, Node
 from navlin.render.counts import count_lines
-from navlin.render.field_words import engine_words, field_words, relation_words, type_words
+from navlin.render.field_words import edge_words, engine_words, field_words, relation_words, type_words
 from navlin.render.status import span
 from navlin.render.text import date_text, in_page
 
@@ -56,6 +56,7 @@ def page_templates() -> Environment:
         "phrase": phrase,
         "sort_edges": _by_names,
         "engine": engine_words,
+        "edge_words": edge_words,
         "middle": _cut_in_middle,
         "pieces": _BREAKS.split,
     }

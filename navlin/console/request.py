@@ -13,6 +13,7 @@ from navlin.api.endpoint import ApiRequest
 from navlin.api.own.questions import requested
 from navlin.api.own.requests import Parameters, request_of
 from navlin.console.page import ConsolePage
+from navlin.index.journal.runs import Status
 from navlin.questions import all_questions
 from navlin.questions.declare.question import Question
 
@@ -22,6 +23,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
     return {
         "request": found,
         "waits": found.open,
+        "idle": found.answer.get("status") == Status.IDLE,
         "may_run": request.user.role >= Role.ADMINISTRATOR,
         # Users confirm exactly the numbers that were shown to them.
         "candidates": sum(each["candidates"] for each in found.answer.get("rules", ())),

@@ -35,15 +35,12 @@ class FoundItem:
         return "deleted" in self.states
 
 
-def results_of(
-    answer: SearchAnswer, sources: Mapping[str, str], statements: Mapping[str, str]
-) -> Iterator[FoundItem]:
-    """Yield the results of one page. ``sources`` maps source ids to names, ``statements`` maps ids to the display names
-    of statements."""
+def results_of(answer: SearchAnswer, sources: Mapping[str, str]) -> Iterator[FoundItem]:
+    """Yield the results of one page. ``sources`` maps source ids to names."""
     if answer.core == RELATIONS:
         yield from map(_relation, answer.relations)
     else:
-        yield from (_entity(each, sources, statements) for each in answer.entities)
+        yield from (_entity(each, sources, answer.statements) for each in answer.entities)
 
 
 def _entity(entity: StoredEntity, sources: Mapping[str, str], statements: Mapping[str, str]) -> FoundItem:

@@ -15,9 +15,9 @@ from navlin.questions.saved import ADD, REMOVE, AddParameters, RemoveParameters
 @dataclass(frozen=True, slots=True)
 class Parameters:
     name: Annotated[str, "The name."] = ""
-    query: Annotated[str, "What is saved."] = ""
-    shared: Annotated[bool, "Everybody sees it."] = False
-    remove: Annotated[str, "OWNER/NAME of one that goes."] = ""
+    query: Annotated[str, "The query to save."] = ""
+    shared: Annotated[bool, "Share with all users."] = False
+    remove: Annotated[str, "OWNER/NAME of the search to remove."] = ""
 
 
 def _answer(request: ApiRequest) -> Redirect:

@@ -12,17 +12,15 @@ from navlin.api.endpoint import ApiRequest
 from navlin.console.page import ConsolePage
 from navlin.console.pages import address
 from navlin.console.results import FoundItem, results_of
-from navlin.index.graph.graph import Graph
 from navlin.index.graph.sources import known_sources
 from navlin.index.schema.fields import RELATIONS
 from navlin.index.solr.solr_query import phrase
 from navlin.model.source import LOCAL
-from navlin.query.finding import find_for_people
+from navlin.query.finding import find_for_people, with_statements
 from navlin.query.meant import FOLDED
 from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer
-from navlin.query.statement_names import NAMED_BY_STATEMENT, STATEMENT, names_of_statements
 from navlin.render.field_words import engine_words, type_words
 
 RESULTS_A_PAGE: Final = 25
@@ -63,10 +61,10 @@ class Parameters:
     tags: Annotated[tuple[str, ...], "Only these."] = ()
     inheritedTag: Annotated[tuple[str, ...], "Only these."] = ()
     deleted: Annotated[tuple[str, ...], "Only these."] = ()
-    created: Annotated[tuple[str, ...], "From and to, days."] = ()
-    lastModified: Annotated[tuple[str, ...], "From and to, days."] = ()
+    created: Annotated[tuple[str, ...], "First and last day."] = ()
+    lastModified: Annotated[tuple[str, ...], "First and last day."] = ()
     property: Annotated[str, "A managed property, NAMESPACE.NAME."] = ""
-    compared: Annotated[str, "How it is compared."] = "="
+    compared: Annotated[str, "Operator of the comparison."] = "="
     value: Annotated[str, "With what."] = ""
     sort: Annotated[str, "FIELD asc or FIELD desc."] = ""
     page: Annotated[int, "Which page.", range(1, PAGES_LINKED + 1)] = 1
@@ -135,7 +133,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
         "error": None,
         "answer": answer,
         "relations": answer.core == RELATIONS,
-        "results": list[FoundItem](results_of(answer, names, _statements(request, answer))),
+        "results": list[FoundItem](results_of(with_statements(request.solr, answer), names)),
         "first": answer.offset + 1,
         "last": answer.offset + len(answer.documents),
         "pages": pages,
@@ -156,17 +154,6 @@ def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tup
             yield several, place
         elif count := folded.get(kind):
             yield f"{count:,} {several if count != 1 else one}", place
-
-
-def _statements(request: ApiRequest, answer: SearchAnswer) -> dict[str, str]:
-    """Return id → display name for the statements and jobs on this page, and for their sub-operations and
-    executions."""
-    if answer.core == RELATIONS:
-        return {}
-    found = [each for each in answer.entities if each.type in NAMED_BY_STATEMENT]
-    own = {each.id: each.name for each in found if each.type == STATEMENT}
-    named = names_of_statements(Graph(request.solr), {each.id: each.type for each in found}, own)
-    return {each: name for each, (_, name) in named.items()}
 
 
 def _filters(given: Parameters) -> Iterator[str]:

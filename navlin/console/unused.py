@@ -32,10 +32,12 @@ DAYS: Final = 90
 class Parameters:
     """The options of ``navlin unused``, without ``csv``. If ``days`` is 0, the page shows only the form."""
 
-    days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(MOST_DAYS + 1)] = 0
+    days: Annotated[
+        int, "Period without a recorded read, in days; 0 shows only the form.", range(MOST_DAYS + 1)
+    ] = 0
     of: Annotated[Kind, "Tables, partitions or directories."] = "tables"
-    without_engine: Annotated[tuple[Engine, ...], "Nothing of this engine reads here."] = ()
-    despite_gaps: Annotated[bool, "No read was among what navlin could not read."] = False
+    without_engine: Annotated[tuple[Engine, ...], "Assume that nothing reads with this engine."] = ()
+    despite_gaps: Annotated[bool, "Assume that gaps contain no reads."] = False
 
 
 @dataclass(slots=True)

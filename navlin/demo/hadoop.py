@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from navlin.demo import DemoFailed
+from navlin.demo.ports import reserved_port
 from navlin.java import QUICK, JavaProgram, find_java, pyspark_jars
 
 SOURCE: Final = Path(__file__).with_name("HadoopServices.java")
@@ -41,7 +41,7 @@ class Hadoop:
     """A separate HDFS in ``directory`` on ports of this machine: NameNode and DataNode in one process.
 
     All services end with the process that started them. ``jars`` contains the jars of the set "hadoop", ``cache`` the
-    compiled launcher. ``ports`` has `PORTS` port numbers; if None, free ports are used.
+    compiled launcher. ``ports`` has `PORTS` port numbers; if None, reserved ports are used.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Hadoop:
         jar_files = (*sorted(jars.resolve().glob("*.jar")), *sorted(pyspark_jars().glob("*.jar")))
         self._program = JavaProgram(SOURCE, jar_files, cache or self.directory / "launcher")
         self._java_options: tuple[str, ...] = ()
-        addresses = iter([f"127.0.0.1:{port}" for port in ports or free_ports(PORTS)])
+        addresses = iter([f"127.0.0.1:{port}" for port in ports or (reserved_port() for _ in range(PORTS))])
         self._namenodes: tuple[NameNode, ...] = (NameNode("nn1", next(addresses), next(addresses)),)
         self._ports = {key: next(addresses) for key in (*_DATANODE_PORTS, *YARN_PORTS)}
         self._processes: dict[str, _Process] = {}
@@ -270,14 +270,3 @@ class _Process:
         if answer != "READY":
             output = self._log.read_text(errors="replace")[-3000:]
             raise HadoopNotStarted(f"{what}: {answer or 'it ended'}\n{output}")
-
-
-def free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

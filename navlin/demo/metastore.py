@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
+from navlin.demo.ports import reserved_port
 from navlin.java import QUICK, JavaProgram, pyspark_jars
 
 SOURCE: Final = Path(__file__).with_name("MetastoreServer.java")
@@ -23,13 +24,13 @@ class MetastoreNotStarted(DemoFailed):
 
 
 class Metastore:
-    """A separate metastore in ``directory``, on a free port. It ends with the thread that started it. ``jars`` contains
+    """A separate metastore in ``directory``, on a reserved port. It ends with the thread that started it. ``jars`` contains
     the jar of the notification listener."""
 
     def __init__(self, directory: Path, jars: Path) -> None:
         self.directory = directory.resolve()
         self.jars = jars.resolve()
-        self.port = _free_port()
+        self.port = reserved_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -123,10 +124,3 @@ def site(properties: Mapping[str, str]) -> str:
         f"<property><name>{k}</name><value>{escape(v)}</value></property>" for k, v in properties.items()
     )
     return "<configuration>" + "".join(lines) + "</configuration>"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -82,7 +82,7 @@ def _show(estate: DemoEstate, navlin: Navlin, show_line: Say) -> str:
     """Show everything. Return the shell command that adds one more record to the estate."""
     show_line("starting HDFS and YARN")
     estate.launch_hadoop()
-    show_line("starting a Hive metastore beside them")
+    show_line("starting a Hive metastore")
     estate.launch_metastore()
     estate.await_ready()
     show_line("starting navlin, with a Solr and a Spark of its own")
@@ -102,7 +102,7 @@ def _show(estate: DemoEstate, navlin: Navlin, show_line: Say) -> str:
 
 
 def _invite(navlin: Navlin, further: str, show_line: Say) -> None:
-    show_line("navlin serves this estate until Ctrl-C; ask it from another terminal:")
+    show_line("navlin serves this estate until Ctrl-C; query it from another terminal:")
     say(f"  {navlin.shown('lineage', 'shop.board_report', '--operations')}")
     say(f"  {navlin.shown('status')}")
     url, user, password = navlin.over_http()

@@ -19,16 +19,18 @@ from navlin.questions.declare.parameters import Typed
 class Parameters:
     """Parameters that select the entities to export."""
 
-    query: Annotated[str, "What is exported, in Solr's syntax; everything without it.", Typed(first=True)] = (
-        ""
-    )
+    query: Annotated[
+        str, "Query in Solr's syntax for what is exported (default: everything).", Typed(first=True)
+    ] = ""
     saved: Annotated[str, "Use this saved search instead of QUERY: NAME, or OWNER/NAME.", Typed("NAME")] = ""
     since: Annotated[
         str,
         "Only changes (including deletions) since this run or date.",
         Typed("RUN|DATE"),
     ] = ""
-    filter: Annotated[tuple[str, ...], "What must match as well. Repeatable.", Typed("QUERY")] = ()
+    filter: Annotated[
+        tuple[str, ...], "A further query that results must match. Repeatable.", Typed("QUERY")
+    ] = ()
     database: Annotated[
         str, "Only databases matching PATTERN, with their tables.", Typed("PATTERN", short="d")
     ] = ""
@@ -37,12 +39,12 @@ class Parameters:
         tuple[str, ...],
         "Instead of --database and --table: DATABASE or DATABASE:TABLE, as patterns. Repeatable.",
     ] = ()
-    all_executions: Annotated[bool, "All executions of an operation, not the last alone."] = False
+    all_executions: Annotated[bool, "All executions of an operation, not only the latest."] = False
     tables_only: Annotated[bool, "No columns."] = False
-    no_texts: Annotated[bool, "No texts of queries and views, and no expressions."] = False
-    placeholders: Annotated[bool, "Also inputs and outputs that the index does not have, by their names."] = (
-        False
-    )
+    no_texts: Annotated[bool, "Leave out texts of queries and views, and expressions."] = False
+    placeholders: Annotated[
+        bool, "Also export inputs and outputs that are not in the index, as placeholders."
+    ] = False
 
     def selection(self, query: str) -> Selection:
         """Return the selection. ``query`` is the given query, or the saved one. Raises `Refusal`."""
@@ -72,7 +74,7 @@ class OutputParameters:
 
     out: Annotated[
         str,
-        "Where to: a file, or - for standard output; or the URL of the target's server, if it has one.",
+        "Destination: a file, - for standard output, or the URL of the target's server, if it has one.",
         Typed("FILE"),
     ]
     file: Annotated[Path | None, "Patterns from a file of lines DATABASE:TABLE.", Typed(short="f")] = None
@@ -86,7 +88,7 @@ class OutputParameters:
 class Credentials:
     """Identity for a target's server. The secrets are in files."""
 
-    user: Annotated[str, "User name at the server."] = ""
+    user: Annotated[str, "User name on the server."] = ""
     password_file: Annotated[Path | None, "The file with that user's password."] = None
     token_file: Annotated[Path | None, "The file with a token for the server."] = None
     principal: Annotated[str, "Kerberos principal."] = ""
@@ -109,7 +111,7 @@ class Sending(Credentials):
 
     follow: Annotated[
         str,
-        "Only what changed since the last export of this name; everything the first time.",
+        "Only changes since the last export with this name; the first time, everything.",
         Typed("NAME"),
     ] = ""
-    full: Annotated[bool, "With --follow: everything once more."] = False
+    full: Annotated[bool, "With --follow: export everything again."] = False

@@ -1,8 +1,7 @@
 """Send files that only grow to a navlin, as byte ranges, from the host on which they are written.
 
 This file is the whole agent. It needs Python 3.6 or newer, and keeps no state: navlin tells what it has of this host. A
-file is recognized by its inode, and by hashes of its first bytes and of the bytes before an offset. A range is sent
-until it is acknowledged, and navlin accepts it only at the end of what it has.
+file is recognized by its inode and by hashes. A range is sent until navlin accepts it, at the end of what it has.
 """
 
 import argparse
@@ -24,13 +23,15 @@ import zlib
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-PREFIX = "/api/forward/v1"
-MARK_BYTES, RANGE_BYTES, TRIAL_BYTES = 4 << 10, 1 << 20, 32 << 10
+PREFIX, LOCAL = "/api/forward/v1", [("http", each) for each in ("127.0.0.1", "::1", "localhost")]
+MARK_BYTES, RANGE_BYTES, TRIAL_BYTES, ANSWER_BYTES = 4 << 10, 1 << 20, 32 << 10, 16 << 20
 HELD, NO_NAME = 64, "\0"
 HELD_S, HEARTBEAT_S, LONGEST_WAIT_S, WATCHED_S = 60.0, 300.0, 60.0, 60.0
 SKIPPED, FOLDERS = re.compile(r"[._]|.*\.(gz|bz2|xz)$"), "eventlog_v2_*"
 LAST = re.compile(r"/appstatus_.*(?<!\.inprogress)$")
 CHANGES = 0x002 | 0x040 | 0x080 | 0x100 | 0x200  # written, moved from, moved to, created, deleted
+OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def digest(data: bytes) -> str:
@@ -57,11 +58,9 @@ class Server:
         self._host, self._port, self._path = parts.hostname or "", parts.port, parts.path.rstrip("/") + PREFIX
         self._token_file = token_file
         self._connection: http.client.HTTPConnection | None = None
-        self._context: ssl.SSLContext | None = None
-        if parts.scheme == "https":
-            self._context = ssl.create_default_context(cafile=ca_file)
-        elif parts.scheme != "http" or self._host not in ("127.0.0.1", "::1", "localhost"):
+        if parts.scheme != "https" and (parts.scheme, self._host) not in LOCAL:
             raise SystemExit(f"{url}: the address must begin with https://, or name this machine")
+        self._context = ssl.create_default_context(cafile=ca_file) if parts.scheme == "https" else None
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> "dict[str, Any]":
         """Return the JSON of the response. Raises `Refused`, OSError and HTTPException."""
@@ -73,7 +72,7 @@ class Server:
             try:
                 self._connection.request(method, self._path + path, body, given)
                 response = self._connection.getresponse()
-                data = response.read(64 << 20)
+                data = response.read(ANSWER_BYTES)
             except (OSError, http.client.HTTPException):
                 self.close()
                 if old is None:
@@ -89,9 +88,9 @@ class Server:
             return value
 
     def _connect(self) -> http.client.HTTPConnection:
-        if self._context is None:
-            return http.client.HTTPConnection(self._host, self._port, timeout=60)
-        return http.client.HTTPSConnection(self._host, self._port, timeout=60, context=self._context)
+        if self._context is not None:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=60, context=self._context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=60)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -111,7 +110,12 @@ class File:
     def open(self) -> int:
         """Return a descriptor of the file. Raises OSError, also if another file has its name now."""
         if self.descriptor < 0:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            folder, name = os.path.split(self.path)
+            inside = os.open(folder, os.O_DIRECTORY | (os.O_NOFOLLOW if "/" in self.name else 0))
+            try:
+                descriptor = os.open(name, OPEN, dir_fd=inside)
+            finally:
+                os.close(inside)
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or (found.st_dev, found.st_ino) != (self.device, self.inode):
                 os.close(descriptor)
@@ -148,7 +152,7 @@ class Agent:
         self.files: dict[tuple[str, int, int], File] = {}
         self.known: dict[tuple[str, int], list[dict[str, Any]]] | None = None
         self.problems: dict[str, str] = {}
-        self.names, self.report_s = {source for source, _, _ in sources}, 0.0
+        self.names, self.report_s, self.boot = {source for source, _, _ in sources}, 0.0, ""
 
     def poll(self) -> int:
         """Send what is new. Return the number of bytes. Raises `Refused`, OSError and HTTPException."""
@@ -178,7 +182,8 @@ class Agent:
             # A log is over if the name of its status says so, so that name is told last.
             for file in sorted(files, key=lambda each: (bool(LAST.search(each.name)), each.name)):
                 if file.there and file.told != file.name and file.sent >= file.size:
-                    self.server.ask("PUT", f"{file.address('/name')}&name={quote(file.name, safe='')}")
+                    name = quote(os.fsencode(file.name), safe="")
+                    self.server.ask("PUT", f"{file.address('/name')}&name={name}")
                     file.told = file.name
             return total
         except Refused as refused:
@@ -195,7 +200,8 @@ class Agent:
         value: dict[str, Any] = {"behind_bytes": sum(behind), "behind_files": len(behind)}
         value["unreadable"] = sum(not file.readable for file in self.files.values())
         value["problem"] = "; ".join(sorted(self.problems.values()))[:500]
-        self.server.ask("POST", "/alive", json.dumps(value).encode())
+        boot = str(self.server.ask("POST", "/alive", json.dumps(value).encode()).get("boot"))
+        self.known, self.boot = (self.known if self.boot in ("", boot) else None), boot  # it rebooted
         self.problems.clear()  # those that last are reported again
         self.report_s = time.monotonic() + HEARTBEAT_S * random.uniform(0.9, 1.1)
         return 0
@@ -208,33 +214,28 @@ class Agent:
             file.id, file.there = "", False
 
     def _groups(self, source: str, folder: str, pattern: str, below: str = "") -> "list[list[File]] | None":
-        """List the files of a directory, each in a group of its own. The files of a rolling log are one group. Return
-        None if the directory cannot be listed."""
+        """List the files of a directory in groups, one for each rolling log; None if it cannot be listed."""
         try:
             self.watch.add(folder)
             with os.scandir(folder) as entries:
-                listed = sorted(
-                    (each for each in entries if not SKIPPED.match(each.name)), key=lambda each: each.name
-                )
+                listed = sorted((each.name, each) for each in entries if not SKIPPED.match(each.name))
         except OSError as error:
             self.watch.whole = False
             self._complain(folder, str(error))
             return None
         found: list[list[File]] = []
-        for entry in listed:
-            try:
+        for _, entry in listed:
+            with contextlib.suppress(OSError):  # it may be gone
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue  # it is gone
-            if stat.S_ISDIR(status.st_mode) and not below and fnmatch.fnmatchcase(entry.name, FOLDERS):
-                inside = self._groups(source, entry.path, "*", entry.name + "/") or []
-                found.append([each for group in inside for each in group])
-            elif stat.S_ISREG(status.st_mode) and fnmatch.fnmatchcase(entry.name, pattern):
-                key = (source, status.st_dev, status.st_ino)
-                file = self.files[key] = self.files.get(key) or File(source, status)
-                file.path, file.name, file.missed_s = entry.path, below + entry.name, 0.0
-                file.size, file.changed_ns = status.st_size, status.st_mtime_ns
-                found.append([file])
+                if stat.S_ISDIR(status.st_mode) and not below and fnmatch.fnmatchcase(entry.name, FOLDERS):
+                    inside = self._groups(source, entry.path, "*", entry.name + "/") or []
+                    found.append([each for group in inside for each in group])
+                elif stat.S_ISREG(status.st_mode) and fnmatch.fnmatchcase(entry.name, pattern):
+                    key = (source, status.st_dev, status.st_ino)
+                    file = self.files[key] = self.files.get(key) or File(source, status)
+                    file.path, file.name, file.missed_s = entry.path, below + entry.name, 0.0
+                    file.size, file.changed_ns = status.st_size, status.st_mtime_ns
+                    found.append([file])
         return found
 
     def _send(self, file: File) -> int:
@@ -269,14 +270,14 @@ class Agent:
             data = os.pread(file.open(), min(RANGE_BYTES, end - file.sent), file.sent)
             if not data and file.sent < end:
                 break  # the file was truncated just now
-            headers = {"X_Navlin_Mark": file.mark_at(file.sent), "X_Navlin_Sum": digest(data)}
             body = packed(data)
-            if body is not data:
-                headers["Content_Encoding"] = "gzip"
+            headers = {} if body is data else {"Content_Encoding": "gzip"}
+            headers.update(X_Navlin_Mark=file.mark_at(file.sent), X_Navlin_Sum=digest(body))
             try:
                 there = self.server.ask("PUT", f"{file.address()}&offset={file.sent}", body, **headers)
-                file.there, conflicts = True, 0
-                total += len(data)
+                if there["size"] != file.sent + len(data):
+                    raise ValueError(f"the server has {there['size']} bytes of {file.path}")
+                file.there, conflicts, total = True, 0, total + len(data)
             except Refused as refused:
                 conflicts += 1
                 if refused.status != 409 or conflicts > 3:
@@ -350,22 +351,21 @@ def packed(data: bytes) -> bytes:
 
 
 def run(agent: Agent, poll_s: float, once: bool) -> None:
-    failure: Exception | None = None
     wait_s = poll_s
     while True:
-        agent.watch.whole, sent, failure = True, 0, None
+        agent.watch.whole, sent, failures = True, 0, []
         for step in (agent.poll, agent.report):
             try:
                 sent += step()
-            except (Refused, OSError, http.client.HTTPException) as error:
-                failure = failure or error
+            except (Refused, OSError, http.client.HTTPException, *ODD) as error:
+                failures.append(error)
         agent.server.close()
-        if failure is not None:
+        if failures:
             # The server is asked again for what it has, because the answer may have been lost.
             agent.known = None
-            asked_s = failure.wait_s if isinstance(failure, Refused) else 0.0
+            asked_s = min(getattr(failures[0], "wait_s", 0.0), 3600.0)
             wait_s = max(asked_s, min(LONGEST_WAIT_S, max(poll_s, wait_s * 2))) * random.uniform(0.8, 1.3)
-            say(f"not sent, again in {wait_s:.0f} s: {failure}")
+            say(f"not sent, again in {wait_s:.0f} s: {failures[0]}")
             time.sleep(wait_s)
             continue
         if once and not sent:
@@ -377,14 +377,16 @@ def run(agent: Agent, poll_s: float, once: bool) -> None:
 
 
 def main(arguments: "list[str] | None" = None) -> None:
-    about, end = (__doc__ or "").partition("\n")[0], "@FILE reads arguments from a file, one a line."
+    about, end = (__doc__ or "").partition("\n")[0], "@FILE reads arguments from a file, one per line."
     parser = argparse.ArgumentParser("navlin-forward", None, about, end, fromfile_prefix_chars="@")
-    parser.add_argument("--url", required=True, help="address of navlin, as https://navlin.example:7187")
+    parser.add_argument("--url", required=True, help="address of navlin, such as https://navlin.example:7187")
     parser.add_argument("--token-file", required=True, metavar="FILE", help="the token of this host")
-    parser.add_argument("--ca-file", metavar="FILE", help="PEM of who signed navlin's certificate")
+    parser.add_argument("--ca-file", metavar="FILE", help="CA bundle (PEM)")
     parser.add_argument("--source", action="append", required=True, metavar="NAME=DIRECTORY[:PATTERN]")
-    parser.add_argument("--poll", type=float, default=5.0, metavar="S", help="seconds between looks (5)")
-    parser.add_argument("--once", action="store_true", help="end when everything is sent")
+    parser.add_argument(
+        "--poll", type=float, default=5.0, metavar="S", help="seconds between checks (default: 5)"
+    )
+    parser.add_argument("--once", action="store_true", help="exit when everything is sent")
     given = parser.parse_args(arguments)
     sources = []
     for each in given.source:

@@ -20,11 +20,18 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import structlog
+
+from navlin.files import make_directory, sync_directory
+from navlin.forward import last_range
 from navlin.model.forwarded import HOSTS, folder_name
+
+log = structlog.stdlib.get_logger(__name__)
 
 HEAD_BYTES: Final = 16 << 10
 MARK_BYTES: Final = 4 << 10
@@ -40,6 +47,8 @@ RELEASED_S: Final = 3_600.0
 """Interval at which files are looked for that need not be kept any more."""
 COUNTED_S: Final = 300.0
 """Interval at which the files of a host are counted, because other processes may have changed them."""
+FULL_S: Final = 10.0
+"""Time for which a host without room is refused without another search for files that may go."""
 IDS, GONE = ".ids", ".gone"
 _ID: Final = re.compile(r"[0-9a-f]{1,16}-[0-9a-f]{8}")
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%+=@,:~-]{0,199}")
@@ -71,16 +80,19 @@ class _Used:
 @dataclass(slots=True)
 class HostFiles:
     """The files of all hosts below ``root``. ``lost`` is called with (host, files, bytes) if files are removed unread
-    to make room. ``now_s`` returns epoch seconds. Thread-safe; several processes may use one directory."""
+    to make room. ``now_s`` returns epoch seconds. ``boot`` is the id that the machine has had since it was started.
+    Thread-safe; several processes may use one directory."""
 
     root: Path
     read_to_end: ReadToEnd
     lost: Callable[[str, int, int], None]
     now_s: Callable[[], float] = time.time
     host_bytes: int = HOST_BYTES
+    boot: str = field(default_factory=last_range.boot_id)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _used: dict[str, _Used] = field(default_factory=dict)
     _released_s: dict[str, float] = field(default_factory=dict)
+    _full_s: dict[str, float] = field(default_factory=dict)
 
     # -- Requests of an agent --------------------------------------------------------------------------------------
 
@@ -91,8 +103,9 @@ class HostFiles:
         for source in self._sources(host):
             names = dict(self._names(host, source))
             for entry in self._entries(host, source):
-                with suppress(FileNotFoundError), self._opened(entry.path) as descriptor:
-                    size = os.fstat(descriptor).st_size
+                with suppress(FileNotFoundError), self._opened(entry.path, write=True) as descriptor:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+                    size = self._checked_size(descriptor, host, entry.path)
                     head = os.pread(descriptor, min(HEAD_BYTES, size), 0)
                     found.append(
                         {
@@ -121,13 +134,14 @@ class HostFiles:
             try:
                 with self._opened(path, write=True) as descriptor:
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
-                    status = os.fstat(descriptor)
-                    if not status.st_nlink:
+                    if not os.fstat(descriptor).st_nlink:
                         continue  # it was removed to make room
-                    here = _mark_of(descriptor, status.st_size)
-                    if offset != status.st_size or mark != here:
-                        raise DoesNotFollow(status.st_size, here)
+                    size = self._checked_size(descriptor, host, path)
+                    here = _mark_of(descriptor, size)
+                    if offset != size or mark != here:
+                        raise DoesNotFollow(size, here)
                     self._require_room(host, len(data), 0)
+                    last_range.note(descriptor, self.boot, offset, data)
                     self._write(descriptor, offset, data)
                     with suppress(FileNotFoundError):  # no file of the source has a name yet
                         # Extractors list a directory again only if its time has changed.
@@ -147,8 +161,11 @@ class HostFiles:
         """Give a file the name that it has on its host. Another file of that name gets a name with its id. Raises
         FileNotFoundError if there is no such file."""
         path, folder = self._path(host, source, file_id), folder_name(source)
-        wanted = self.root / HOSTS / host / folder / safe_name(name)
+        top = self.root / HOSTS / host / folder
+        wanted = top / safe_name(name)
         with self._lock:
+            if wanted.is_dir() or (wanted.parent.exists() and not wanted.parent.is_dir()):
+                wanted = top / _hashed(name)
             status = path.stat()
             before = None
             if status.st_nlink > 1:
@@ -157,22 +174,26 @@ class HostFiles:
                 )
             if before == wanted:
                 return
-            wanted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(wanted.parent)
             with suppress(FileNotFoundError):
                 other = wanted.stat().st_ino
                 other_id = next((each.id for each in self._entries(host, folder) if each.inode == other), "")
-                wanted.rename(wanted.with_name(f"{wanted.name}~{other_id}"))
+                wanted.rename(_unused(wanted.with_name(f"{wanted.name}~{other_id}")))
             if before is None:
                 os.link(path, wanted)
             else:
                 before.rename(wanted)
-                _sync(before.parent)
-            _sync(wanted.parent)
+                sync_directory(before.parent)
+            sync_directory(wanted.parent)
 
     def gone(self, host: str, source: str, file_id: str) -> None:
-        """Note that a file is not on its host any more."""
+        """Note that a file is not on its host any more. If its name was never told, it gets one from its id, so that it
+        is read."""
         path = self._path(host, source, file_id)
         with suppress(FileNotFoundError):
+            status = path.stat()
+            if status.st_nlink == 1 and status.st_size:
+                self.rename(host, source, file_id, f"n_{file_id}")
             path.rename(path.with_name(path.name + GONE))
 
     def used(self, host: str) -> tuple[int, int]:
@@ -213,6 +234,8 @@ class HostFiles:
         used = self._used_by(host)
         if self._fits(used, size_bytes, files):
             return
+        if time.monotonic() - self._full_s.get(host, -FULL_S) < FULL_S:
+            raise _no_room(used)
         self._release(host, keep_s=0)
         used = self._used_by(host, again=True)
         if self._fits(used, size_bytes, files):
@@ -220,9 +243,8 @@ class HostFiles:
         self._remove_unread(host, used, size_bytes, files)
         used = self._used_by(host, again=True)
         if not self._fits(used, size_bytes, files):
-            raise NoRoom(
-                f"the host has {used.files:,} files of {used.size_bytes:,} bytes here, which is all that it may have"
-            )
+            self._full_s[host] = time.monotonic()
+            raise _no_room(used)
 
     def _fits(self, used: _Used, size_bytes: int, files: int) -> bool:
         return used.size_bytes + size_bytes <= self.host_bytes and used.files + files <= MOST_FILES
@@ -327,14 +349,20 @@ class HostFiles:
             os.close(descriptor)
 
     def _create(self, path: Path) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(path.parent)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         # The directory entries must survive a crash as well.
         for each in path.parents:
-            _sync(each)
+            sync_directory(each)
             if each == self.root:
                 break
+
+    def _checked_size(self, descriptor: int, host: str, path: Path) -> int:
+        """Return the size of a locked file, whose last range is cut off first if a power failure damaged it."""
+        if last_range.cut_if_damaged(descriptor, self.boot):
+            log.warning("range cut off after a power failure", host=host, file=path.name)
+        return os.fstat(descriptor).st_size
 
     @staticmethod
     def _come_back(path: Path) -> bool:
@@ -371,13 +399,29 @@ class _Entry:
     read_s: int | None
 
 
+def _no_room(used: _Used) -> NoRoom:
+    return NoRoom(
+        f"the host has {used.files:,} files of {used.size_bytes:,} bytes here, which is all that it may have"
+    )
+
+
 def safe_name(name: str) -> str:
     """Return a path below a source's directory for a name that a host sent: the name itself, with at most one
     directory, or else a hash."""
     parts = name.split("/")
     if len(parts) <= 2 and len(name) <= 240 and all(_PART.fullmatch(each) for each in parts):
         return name
+    return _hashed(name)
+
+
+def _hashed(name: str) -> str:
     return "n_" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _unused(path: Path) -> Path:
+    """Return a path, or the first with a number after it, at which nothing is."""
+    numbered = (path.with_name(f"{path.name}~{number}") for number in count(2))
+    return next(each for each in chain([path], numbered) if not os.path.lexists(each))
 
 
 def _hash(data: bytes) -> str:
@@ -388,11 +432,3 @@ def _mark_of(descriptor: int, size: int) -> str:
     """Return the hash of a file's last bytes."""
     begin = max(0, size - MARK_BYTES)
     return _hash(os.pread(descriptor, size - begin, begin))
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

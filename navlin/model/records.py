@@ -150,4 +150,9 @@ class Split:
         return False
 
 
+def first_of(names: Sequence[object]) -> str:
+    """Return the first of some names and the number of the others, for the name of a split."""
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else str(names[0])
+
+
 Record = Entity | Listing | Relation | Reject | Position | Covered | Split

@@ -45,7 +45,7 @@ from navlin.index.write.renames import RenamedValues, put_where_nothing_is, read
 from navlin.index.write.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan
-from navlin.model.records import Position, Reject, Split
+from navlin.model.records import Position, Reject, Split, first_of
 from navlin.model.redaction.literals import without_quoted
 from navlin.model.source import Source
 from navlin.pipeline.clock_suspicion import TOLERANCE_MS
@@ -106,6 +106,8 @@ class Pipeline:
     """Source id → time at which this process last recorded that the source had nothing new (epoch ms)."""
     positions: KnownPositions = field(default_factory=KnownPositions)
     """The positions that this process knows from its earlier runs."""
+    finished: dict[str, int] = field(default_factory=dict)
+    """Source id → epoch of the lease under which this process last finished a run of the source."""
 
     def run(
         self,
@@ -170,11 +172,12 @@ class _SourceRun:
                     self.lease = stack.enter_context(
                         lease(self.solr, self.source.id, length_s=self.pipeline.lease_s, on_lost=self._cancel)
                     )
-                    # A run that died may have written documents, its record, and positions that are not visible yet.
-                    self._commit(*CORES, RUNS, soft=True)
-                    again = self.known.load(self.solr, self.source.id, self.fingerprint)
-                    if again != before:  # another process ran the source during planning
-                        before, plan = self.planner.plan(complete=complete)
+                    if not self._ran_last(self.lease):
+                        # A run that died may have written documents, its record, and positions that are not visible yet.
+                        self._commit(*CORES, RUNS, soft=True)
+                        again = self.known.load(self.solr, self.source.id, self.fingerprint)
+                        if again != before:  # another process ran the source during planning
+                            before, plan = self.planner.plan(complete=complete)
                 stack.callback(self._untag)
                 previous = last_run(self.solr, self.source.id)
                 record = replace(record, iteration=next_iteration(previous), note=plan.note)
@@ -192,6 +195,11 @@ class _SourceRun:
             return self._ended(record, Status.LEASED, error=str(leased))
         except Exception as error:  # the record has the error; the source is tried again at its next interval
             return self._failed(record, error)
+
+    def _ran_last(self, held: Lease) -> bool:
+        """Whether this process ran the source last, and finished that run. Every run takes the lease, which raises its
+        epoch by one."""
+        return self.pipeline.finished.pop(self.source.id, -1) == held.epoch - 1
 
     def _note_idle(self) -> None:
         noted_ms = self.pipeline.idle_noted_ms
@@ -278,6 +286,8 @@ class _SourceRun:
         self._save_run(ended)
         self.solr.commit(RUNS, soft=False)
         self.known.saved(self.source.id, self.fingerprint, before, positions, versions, outdated)
+        if self.lease is not None:
+            self.pipeline.finished[self.source.id] = self.lease.epoch
         return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
 
     # -- plan ------------------------------------------------------------------------------------------------------------
@@ -288,8 +298,8 @@ class _SourceRun:
             return None
         blocked = last_run(self.solr, self.source.id, Status.HELD)
         if blocked is None or blocked.run_id != accept_loss:
-            newest = f"; its newest held run is {blocked.run_id}" if blocked else ""
-            raise NothingBlocked(f"{self.source.name} has no held run {accept_loss}{newest}")
+            newest = f"; its newest run on hold is {blocked.run_id}" if blocked else ""
+            raise NothingBlocked(f"{self.source.name} has no run on hold named {accept_loss}{newest}")
         remembered = MissingState.of(before.values.get(MISSING))
         return frozenset(remembered.shown if remembered.blocked_run == accept_loss else ())
 
@@ -358,10 +368,8 @@ class _SourceRun:
             self.known.forget(self.source.id)
             save_positions(self.solr, self.source.id, self.fingerprint, positions, before.values, fence=fence)
             self.solr.commit(RUNS, soft=False)
-        more = f" and {len(splits) - 1} more" if len(splits) > 1 else ""
-        return ReadingEnded(
-            f"Spark, or one of its processes, ended while {splits[0].name}{more} was read: {message}"
-        )
+        names = first_of([each.name for each in splits])
+        return ReadingEnded(f"Spark, or one of its processes, ended while {names} was read: {message}")
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
 

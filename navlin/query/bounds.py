@@ -23,5 +23,8 @@ MAX_NODES: Final = 400
 """Maximum number of nodes in a diagram, as in Navigator."""
 MAX_WALKED: Final = 20_000
 """Maximum number of nodes visited in one direction, shown or not."""
+WALK_S: Final = 30
+"""Default maximum duration of a walk, in seconds. A chain is read level by level, so its length alone can cost minutes."""
+MOST_WALK_S: Final = 300
 FOLLOWED: Final = 5_000
 """Default maximum number of tables and paths that an impact analysis follows."""

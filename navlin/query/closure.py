@@ -7,6 +7,7 @@ same walk.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -80,7 +81,10 @@ class Stops:
 def closure_of(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Closure:
     """Return the entities that carry the data of the entity with the id ``start``, up to ``stops``; with
     ``control_flow``, also entities that the data only controls. Raises `UnknownEntity`."""
-    options = WalkOptions(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, stops=stops)
+    # Stored tags depend on the walk, so its end must not depend on the load of the machine.
+    options = WalkOptions(
+        Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, max_s=math.inf, stops=stops
+    )
     walked, dependencies = lineage_with_dependencies(solr, start, options)
     return Closure(walked, _ways(walked, start), dependencies)
 

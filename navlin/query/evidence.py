@@ -26,7 +26,7 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.plurals import counted
 from navlin.query.answer import Direction, Edge, Lineage, Node
-from navlin.query.bounds import MAX_NODES
+from navlin.query.bounds import MAX_NODES, WALK_S
 from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.edits import History, history
 from navlin.query.lineage import UnknownEntity, lineage
@@ -166,8 +166,11 @@ class Evidence:
         }
 
 
-def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES) -> Evidence:
-    """Build the document for the entity with the id ``start``, as of ``now_ms``. Raises `UnknownEntity`."""
+def evidence(
+    solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES, max_s: float = WALK_S
+) -> Evidence:
+    """Build the document for the entity with the id ``start``, as of ``now_ms``, from a walk of about ``max_s`` seconds
+    at most. Raises `UnknownEntity`."""
     graph = Graph(solr)
     entity = graph.entities_of([start], WHOLE).get(start)
     if entity is None:
@@ -180,6 +183,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
         control_flow=True,
         unlinked=True,
         max_nodes=max_nodes,
+        max_s=max_s,
     )
     upstream = lineage(solr, start, options)
     statements = tuple(_statements(graph, upstream))
@@ -249,7 +253,7 @@ def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict
 
 _WHY: Final = {
     UncertaintyKind.INFERRED: "a path was attributed to a table, because it lies in the table's location",
-    UncertaintyKind.PARSED: "navlin parsed it from a SQL text; no engine reported it",
+    UncertaintyKind.PARSED: "navlin parsed it from an SQL text; no engine reported it",
     UncertaintyKind.INCOMPLETE: "not all inputs or outputs of the operation that made it are known",
 }
 

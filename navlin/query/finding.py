@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from navlin.index.graph.graph import Graph
+from navlin.index.schema.fields import RELATIONS
 from navlin.index.search.searching import MOST_S, SolrQuery
 from navlin.index.solr.solr import Solr
 from navlin.query.meant import FOLDED, meant
@@ -23,6 +25,7 @@ from navlin.query.search import (
     facet_of,
     orders,
 )
+from navlin.query.statement_names import NAMED_BY_STATEMENT, STATEMENT, names_of_statements
 from navlin.query.syntax import parse_beside
 
 Document = Mapping[str, Any]
@@ -67,6 +70,17 @@ def find_for_people(
     if answer.folded is None:
         return answer
     return replace(answer, folded={name: answer.folded[name] for name in FOLDED if name in answer.folded})
+
+
+def with_statements(solr: Solr, answer: SearchAnswer) -> SearchAnswer:
+    """Return the answer with the display names of the statements and jobs among its results, and of the statements of
+    sub-operations and executions. Without such results, nothing is read."""
+    if answer.core == RELATIONS:
+        return answer
+    found = [each for each in answer.entities if each.type in NAMED_BY_STATEMENT]
+    own = {each.id: each.name for each in found if each.type == STATEMENT}
+    named = names_of_statements(Graph(solr), {each.id: each.type for each in found}, own)
+    return replace(answer, statements={each: name for each, (_, name) in named.items()})
 
 
 def every_page_for_people(

@@ -19,7 +19,7 @@ from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import CutNode, Direction, Edge, Lineage, Node
-from navlin.query.bounds import FOLLOWED
+from navlin.query.bounds import FOLLOWED, WALK_S
 from navlin.query.columns import CONTAINED
 from navlin.query.lineage import lineage
 from navlin.query.options import MAX_FAN_OUT, WalkOptions
@@ -156,9 +156,9 @@ class Impact:
             yield {"id": cut.id, "name": cut.name, "truncated": self.cut_words}
 
 
-def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
-    """Return the impact of the entity with the id ``start``, following at most ``max_nodes`` tables and paths. Raises
-    `UnknownEntity`."""
+def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED, max_s: float = WALK_S) -> Impact:
+    """Return the impact of the entity with the id ``start``, following at most ``max_nodes`` tables and paths for about
+    ``max_s`` seconds. Raises `UnknownEntity`."""
     asked = WalkOptions(
         Direction.DOWNSTREAM,
         columns=True,
@@ -167,6 +167,7 @@ def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
         readers=True,
         max_nodes=max_nodes,
         max_fan_out=max(MAX_FAN_OUT, max_nodes),
+        max_s=max_s,
     )
     walked = lineage(solr, start, asked)
     graph = Graph(solr)

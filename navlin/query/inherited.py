@@ -19,6 +19,7 @@ import orjson
 
 from navlin.index.graph.entity import ANNOTATED, OWNED, StoredEntity
 from navlin.index.graph.graph import Graph
+from navlin.index.graph.remembered import answered
 from navlin.index.people.inheritance import annotated_entities, reaching
 from navlin.index.schema.fields import USER_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.search.query_fields import field_names
@@ -169,7 +170,6 @@ def inherited(
     An entity that has the word itself does not inherit it, but passes it on. ``progress`` is called with the number of
     origins done and the total.
     """
-    graph = Graph(solr)
     parsed = parse(word.query)
     with explained(parsed, MOST_S):
         origins = {each.id: each for each in annotated_entities(solr, parsed.query) if word.is_on(each)}
@@ -177,7 +177,7 @@ def inherited(
 
     def walk(origin: StoredEntity) -> Origin:
         reached = closure_of(solr, origin.id, stops, control_flow=control_flow)
-        inheriting = _inherited(graph, word, origin, reached)
+        inheriting = _inherited(solr, word, origin, reached)
         found = (each for each in inheriting if each.node.id not in origins and each.since_ms >= since_ms)
         return Origin(origin, tuple(found), reached.walked.truncated_at)
 
@@ -211,11 +211,15 @@ def inherited_by(solr: Solr, entity: StoredEntity) -> tuple[Inherited, ...]:
             reached = closure_of(solr, tagged.id, stops.of(tag))
             if entity.id in reached.ways:
                 only = reached._replace(ways={entity.id: reached.ways[entity.id]})
-                found.extend(_inherited(graph, TagOrProperty(tag), tagged, only))
+                found.extend(_inherited(solr, TagOrProperty(tag), tagged, only))
     return tuple(found)
 
 
-def _inherited(
+def _inherited(solr: Solr, word: TagOrProperty, origin: StoredEntity, reached: Closure) -> list[Inherited]:
+    return answered(solr, lambda graph: list(_inherited_in(graph, word, origin, reached)))
+
+
+def _inherited_in(
     graph: Graph, word: TagOrProperty, origin: StoredEntity, reached: Closure
 ) -> Iterator[Inherited]:
     nodes = {node.id: node for node in reached.walked.nodes}

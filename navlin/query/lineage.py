@@ -12,8 +12,9 @@ around an operation or an execution where the walk starts. Relations flagged del
 from __future__ import annotations
 
 import gc
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.relation import End, Side, StoredRelation
-from navlin.index.graph.remembered import answered
+from navlin.index.graph.remembered import ROUNDS, answered
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
@@ -33,6 +34,7 @@ from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.columns import with_columns, with_tables
 from navlin.query.contract import Walked, Way, contract, direct
 from navlin.query.locations import ReadLocations, locations_of, tables_around, tables_at
+from navlin.query.names import walk_start
 from navlin.query.options import PASSED_TYPES, WalkOptions
 from navlin.query.reading import LOGICAL_TYPES, WalkReader
 from navlin.query.statement_names import with_statement_names
@@ -54,19 +56,40 @@ class UnknownEntity(Refusal):
 
 def lineage(solr: Solr, start: str, options: WalkOptions | None = None) -> Lineage:
     """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    asked = options or WalkOptions()
-    return answered(solr, lambda graph: lineage_of(graph, start, asked))
+    return _in_time(solr, options or WalkOptions(), lambda graph, left: lineage_of(graph, start, left))
+
+
+def _in_time(solr: Solr, options: WalkOptions, ask: Callable[[Graph, WalkOptions], Lineage]) -> Lineage:
+    """Return the answer of ``ask`` to a graph and to the options with the time that is left."""
+    began_s = time.monotonic()
+
+    def asked(graph: Graph) -> Lineage:
+        # A graph that changes meanwhile is walked again, and then most of it is in memory.
+        left_s = max(options.max_s - (time.monotonic() - began_s), options.max_s / ROUNDS)
+        return ask(graph, replace(options, max_s=left_s))
+
+    return answered(solr, asked)
 
 
 def lineage_of(graph: Graph, start: str, options: WalkOptions) -> Lineage:
     """Return the lineage as read from ``graph``. Raises `UnknownEntity`."""
-    return with_statement_names(graph, _walked(graph, start, options)[0])
+    with _UNCOLLECTED:
+        return with_statement_names(graph, _walked(graph, start, options)[0])
 
 
 def lineage_with_dependencies(solr: Solr, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
     """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
     entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
     return answered(solr, lambda graph: _walked(graph, start, options))
+
+
+def lineage_of_name(solr: Solr, name: str, options: WalkOptions) -> Lineage:
+    """Return the lineage of the entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
+    return _in_time(
+        solr,
+        options,
+        lambda graph, left: lineage_of(graph, walk_start(graph, name, unlinked=options.unlinked), left),
+    )
 
 
 def _walked(graph: Graph, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
@@ -140,6 +163,7 @@ class _Walk:
     unlinked: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
     dependencies: set[str] = field(default_factory=set)
     """Ids at which the walk was stopped and that the reader did not request."""
+    began_s: float = field(default_factory=time.monotonic)
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
     """Id of an operation without a name yet → (id of the relation that contains the name, side of the end with the
     name)."""
@@ -287,6 +311,9 @@ class _Walk:
         while pending:
             if len(side.seen) > self.options.max_walked:
                 self.cuts[(pending[0][0], side.direction, CutReason.WALKED)] = None
+                break
+            if time.monotonic() - self.began_s >= self.options.max_s:
+                self.cuts.update(((each, side.direction, CutReason.TIME), None) for each in nodes)
                 break
             arrived = self._expand(side, pending)
             pending = []
@@ -570,4 +597,6 @@ class _Walk:
         names = self.reader.graph.names_of_ends(relation for relation, _ in unnamed.values())
         for each, end in unnamed.items():
             if end in names:
-                self.entities[each] = replace(self.entities[each], name=names[end])
+                known = self.entities[each]
+                named = End(each, names[end], known.type, known.source_type, known.source_id)
+                self.entities[each] = entity_of(named)

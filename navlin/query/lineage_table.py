@@ -14,11 +14,11 @@ from navlin.index.graph.graph import Graph
 from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.query.answer import Edge, Lineage, Node
-from navlin.query.column_flows import expressions_by_edge
+from navlin.query.column_flows import Expressions, expressions_of
 from navlin.query.data_flows import between_data
 from navlin.query.options import WalkOptions
 from navlin.query.page import sources_by_id
-from navlin.query.starts import Starts, lineage_from
+from navlin.query.starts import lineage_named
 from navlin.query.statement_names import STATEMENT
 
 TEXT_CHARS: Final = 4_000
@@ -61,24 +61,22 @@ class _Facts:
     sources: Mapping[str, str]
 
 
-def lineage_table(solr: Solr, starts: Starts, options: WalkOptions) -> Iterator[Mapping[str, Any]]:
+def lineage_table(solr: Solr, name: str, options: WalkOptions) -> Iterator[Mapping[str, Any]]:
     """Return the rows of a lineage: nodes, then edges between data, then places where there is more. Columns are always
-    included. Raises `UnknownEntity`.
+    included. ``name`` is as for `lineage_named`, which raises the same errors.
 
     ``certainty`` is recorded, or any of inferred, parsed and incomplete; that of a node may be placeholder. ``lastRun``
     of a node is that of the statements around it. ``through`` has the other hidden entities on the way. A statement's
     text is cut after `TEXT_CHARS`. The ``type`` of a truncated row is the reason.
     """
     # Statements are in the rows of the edges, so they are not nodes.
-    walked = lineage_from(solr, starts, replace(options, columns=True, operations=False))
-    expressions = expressions_by_edge(solr, walked.edges, {node.id: node for node in walked.nodes})
+    walked = lineage_named(solr, name, replace(options, columns=True, operations=False))
+    expressions = expressions_of(Graph(solr), walked)
     answer = between_data(walked)
     return _rows(answer, expressions, _facts_of(solr, answer))
 
 
-def _rows(
-    answer: Lineage, expressions: Mapping[tuple[str, str, str], tuple[str, ...]], facts: _Facts
-) -> Iterator[Mapping[str, Any]]:
+def _rows(answer: Lineage, expressions: Expressions, facts: _Facts) -> Iterator[Mapping[str, Any]]:
     nodes = {node.id: node for node in answer.nodes}
     yield from _node_rows(answer, facts)
     for edge in answer.edges:

@@ -167,7 +167,7 @@ def _named(solr: Solr, text: str, words: Sequence[SearchTerm | Phrase]) -> tuple
     clauses: list[Clause] = []
     for name, ids in ids_by_name.items():
         if "." in name and there.isdisjoint(ids):
-            columns = [each.id for each in columns_called(graph, name)]
+            columns = [each.id for each in columns_called(graph, name).found]
             known = known or bool(columns)
             ids += columns
         if ids := [each for each in ids if "," not in each and each == each.strip()]:

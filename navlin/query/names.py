@@ -11,12 +11,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from navlin.index.graph.entity import TABLE_TYPES, StoredEntity
 from navlin.index.graph.filters import EntityFilter, RelationFilter
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.sources import known_sources
+from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import (
     Key,
@@ -35,6 +35,8 @@ SUGGESTIONS: Final = 5
 LOOKED_AT: Final = 200
 """Maximum number of similar names compared for a suggestion."""
 CANDIDATES: Final = 100
+COLUMNS_LOOKED_AT: Final = 1_000
+"""Maximum number of columns of one name that are compared if more than `CANDIDATES` tables may have a table's name."""
 DOTS: Final = 4
 """Maximum number of dots, counted from the end of a name, that are tried as the separator between a parent and its
 column."""
@@ -45,6 +47,7 @@ _NAMED: Final = EntityFilter(
 )
 _PATHS: Final = EntityFilter(("FILE", "DIRECTORY", "S3BUCKET"))
 _WITH_COLUMNS: Final = EntityFilter(("TABLE", "VIEW", "DATASET"))
+_COLUMNS: Final = EntityFilter(("FIELD",))
 _LIVE_PATHS: Final = EntityFilter(("FILE", "DIRECTORY", "S3BUCKET"), deleted=False)
 _LIVE_DATA: Final = EntityFilter(("DATABASE", "TABLE", "VIEW", "FIELD"), deleted=False)
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -64,13 +67,23 @@ class UnknownName(Refusal):
 
 
 class AmbiguousName(Refusal):
-    """Several entities have this name. ``candidates`` are these entities; each can be named by its id."""
+    """Several entities have this name. ``candidates`` are these entities; each can be named by its id. With ``more``,
+    further columns may have the name."""
 
     status = 409
 
-    def __init__(self, name: str, candidates: Sequence[StoredEntity]) -> None:
-        super().__init__(f"{name} may be any of {len(candidates)} entities: give its id")
+    def __init__(self, name: str, candidates: Sequence[StoredEntity], *, more: bool = False) -> None:
+        among = f"any of {len(candidates)} entities"
+        if more:
+            among = "a column of any of very many tables"
+        short = more or all(each.name.casefold() != name.casefold() for each in candidates)
+        how = f"write its database, as in {_example(name, candidates)}, or " if short else ""
+        super().__init__(f"{name} may be {among}: {how}give its id")
         self.candidates, self.more = tuple(candidates), {"candidates": list(map(_shown, candidates))}
+
+
+def _example(name: str, candidates: Sequence[StoredEntity]) -> str:
+    return candidates[0].name if candidates else f"database.{name}"
 
 
 def _shown(entity: StoredEntity) -> dict[str, Any]:
@@ -85,11 +98,11 @@ def _shown(entity: StoredEntity) -> dict[str, Any]:
 
 def entity_named(solr: Solr, name: str) -> StoredEntity:
     """Return the one entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
-    candidates = candidates_for(solr, name)
-    if len(candidates) == 1:
-        return candidates[0]
+    candidates, more = candidates_for(solr, name)
+    if more or len(candidates) > 1:
+        raise AmbiguousName(name, candidates, more=more)
     if candidates:
-        raise AmbiguousName(name, candidates)
+        return candidates[0]
     raise UnknownName(name, suggestions_for(solr, name))
 
 
@@ -101,31 +114,41 @@ def walked_id(solr: Solr, name: str, *, unlinked: bool) -> str:
     return entity_named(solr, name).id
 
 
-def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:
+class Candidates(NamedTuple):
+    """Entities that a name may mean. With ``more``, so many tables have the name's first part that further columns may
+    be meant."""
+
+    found: list[StoredEntity]
+    more: bool = False
+
+
+def candidates_for(solr: Solr, name: str) -> Candidates:
     """Return all entities that ``name`` may mean, including deleted ones. Ids take precedence over paths, and paths
     over other names. Blanks around a name belong to it if an entity has that name."""
+    called = Candidates([])
     for spelled in dict.fromkeys((name, name.strip())):
-        if spelled.strip() and (found := _called(solr, spelled)):
-            return found
-    return []
+        if spelled.strip() and any(called := _called(solr, spelled)):
+            break
+    return called
 
 
-def _called(solr: Solr, name: str) -> list[StoredEntity]:
+def _called(solr: Solr, name: str) -> Candidates:
     graph = Graph(solr)
     ids = ids_of(sources_of(solr), name)
     found = {entity.id: entity for entity in graph.entities(ids=ids)}
     exact = [found[each] for each in (name, name.lower()) if each in found]
     if exact:
-        return exact[:1]
+        return Candidates(exact[:1])
     if found:
-        return list(found.values())
+        return Candidates(list(found.values()))
     if is_path(name):
         # Search by path, because a source may not say which authorities it serves.
-        return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES) or columns_called(graph, name)
+        at = graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES)
+        return Candidates(at) if at else columns_called(graph, name)
     # Search by the own name only: an application, a query, a source, a table without its database.
     called = graph.entities_called(name, _NAMED, CANDIDATES)
     own = [entity for entity in called if _own(entity).casefold() == name.casefold()]
-    return own or columns_called(graph, name)
+    return Candidates(own) if own else columns_called(graph, name)
 
 
 def _own(entity: StoredEntity) -> str:
@@ -136,7 +159,20 @@ def _own(entity: StoredEntity) -> str:
 
 
 def sources_of(solr: Solr) -> list[Source]:
-    return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)]
+    return _as_sources(known_sources(solr))
+
+
+def _as_sources(known: Iterable[KnownSource]) -> list[Source]:
+    return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known]
+
+
+def walk_start(graph: Graph, name: str, *, unlinked: bool) -> str:
+    """Return the same id as `walked_id`, or raise the same errors. Names that the rule for keys converts to one id are
+    looked up in ``graph``, which may remember them; all others are searched for."""
+    found = graph.entities_of(ids_of(_as_sources(graph.sources()), name))
+    if len(found) == 1 and name.strip():
+        return next(iter(found))
+    return walked_id(graph.solr, name, unlinked=unlinked)
 
 
 def ids_of(sources: Sequence[Source], name: str) -> list[str]:
@@ -202,28 +238,36 @@ def parts_of(name: str) -> list[str]:
 # -- Columns of a named parent -------------------------------------------------------------------------------------------
 
 
-def columns_called(graph: Graph, name: str) -> list[StoredEntity]:
+def columns_called(graph: Graph, name: str) -> Candidates:
     """Return the columns that ``name`` may mean, if a dot separates the table, dataset or path from the column."""
+    more = False
     places = [place for place, char in enumerate(name) if char == "." and 0 < place < len(name) - 1]
     for place in reversed(places[-DOTS:]):
-        if found := _columns(graph, name[:place], name[place + 1 :].strip('`"')):
-            return found
-    return []
+        called = _columns(graph, name[:place], name[place + 1 :].strip('`"'))
+        if called.found:
+            return called
+        more = more or called.more
+    return Candidates([], more)
 
 
-def _columns(graph: Graph, above: str, column: str) -> list[StoredEntity]:
+def _columns(graph: Graph, above: str, column: str) -> Candidates:
     if is_path(above):
         paths = graph.entities_at(split_location(above)[2], _PATHS, CANDIDATES)
-        return list(graph.entities(ids=[path_column_id(each.id, column) for each in paths]))
+        return Candidates(list(graph.entities(ids=[path_column_id(each.id, column) for each in paths])))
     above = above.strip('`"')
     called = graph.entities_called(above, _WITH_COLUMNS, CANDIDATES)
     parents = [
         each.id for each in called if above.casefold() in (each.own_name.casefold(), each.name.casefold())
     ]
-    if not parents:
-        return []
-    columns = graph.entities(EntityFilter(("FIELD",), parents=tuple(parents)))
-    return [each for each in columns if each.own_name.casefold() == column.casefold()][:CANDIDATES]
+    columns = graph.entities(EntityFilter(("FIELD",), parents=tuple(parents))) if parents else ()
+    found = {each.id: each for each in columns if each.own_name.casefold() == column.casefold()}
+    if len(called) < CANDIDATES:
+        return Candidates(list(found.values())[:CANDIDATES])
+    # Further tables may have the name, so search by the column's name, too.
+    same = graph.entities_called(column, _COLUMNS, COLUMNS_LOOKED_AT)
+    ending = f".{above}.{column}".casefold()
+    found |= {each.id: each for each in same if f".{each.name}".casefold().endswith(ending)}
+    return Candidates(list(found.values())[:CANDIDATES], len(same) == COLUMNS_LOOKED_AT)
 
 
 # -- Suggestions -------------------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def reading_unnamed(since_ms: int) -> EntityFilter:
 
 def _unnamed(graph: Graph, since_ms: int) -> str:
     count = graph.count_entities(reading_unnamed(since_ms))
-    read = f"{counted(count, 'statement')} of that time {agreeing(count, 'reads', 'read')} tables without naming a column"
+    read = f"{counted(count, 'statement')} of the period {agreeing(count, 'reads', 'read')} tables without naming a column"
     return f"{read} {ACCEPTED}" if count else ""
 
 
@@ -156,7 +156,7 @@ def _gaps(graph: Graph, engines: Collection[SourceCoverage], since_ms: int) -> I
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
         are = agreeing(count, "is", "are")
-        yield f"{counted(count, 'operation')} of that time {are} incomplete, and may have read it {ACCEPTED}"
+        yield f"{counted(count, 'operation')} of the period {are} incomplete, and may have read it {ACCEPTED}"
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
         are = agreeing(views, "is", "are")
         yield f"{counted(views, 'view')} {are} not fully parsed, and may read it {ACCEPTED}"
@@ -198,5 +198,5 @@ def _of_files(each: SourceCoverage) -> str:
     if freshness.status == Status.FAILED:
         return f"{freshness.source.name} cannot be read: {freshness.error}"
     if freshness.blocked_run:
-        return f"deletions of {freshness.source.name} are held: {freshness.blocked_run}"
+        return f"deletions of {freshness.source.name} await review: {freshness.blocked_run}"
     return ""

@@ -13,6 +13,7 @@ from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph, entity_of
 from navlin.index.graph.neighbours import Wanted
 from navlin.index.graph.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side, StoredRelation
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
 from navlin.query.options import PASSED_TYPES, WalkOptions
@@ -22,6 +23,15 @@ _R = TypeVar("_R")
 LOGICAL_TYPES: Final = frozenset({*TABLE_TYPES, "PARTITION"})
 MAX_LOCATIONS: Final = 10_000
 """Maximum number of locations read for one table."""
+NARROW: Final = 8
+"""Maximum number of nodes on a level of a chain."""
+CHAIN: Final = 8
+"""Number of narrow levels in a row after which further levels are read together. Read one by one, a chain of thousands
+of tables would take as many round trips."""
+HOPS_AHEAD: Final = 256
+RELATIONS_AHEAD: Final = 4_000
+IDS_AHEAD: Final = 500
+"""Maximum number of ids whose relations are read in one request ahead of the walk."""
 _LIVE: Final = EntityFilter(deleted=False)
 
 
@@ -51,6 +61,8 @@ class WalkReader:
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
     _sketched: dict[str, StoredEntity] = field(default_factory=dict)
     """Tables known to exist and not to be deleted; nothing else but their type is known."""
+    _narrow: dict[Direction, int] = field(default_factory=dict)
+    """Number of narrow levels read in a row; negative if it is not worth looking ahead again soon."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
     _levels: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
     """Threads that read one level in each direction. Both may read the same data, which is harmless."""
@@ -143,6 +155,8 @@ class WalkReader:
     # -- Inside --------------------------------------------------------------------------------------------------------
 
     def _read_level(self, ids: Sequence[str], direction: Direction, room: int) -> None:
+        if self._narrow.get(direction, 0) >= CHAIN:
+            self._read_ahead(ids, direction)
         tables = [each for each in ids if self._type_of(each) in LOGICAL_TYPES]
         self._remember([self._flows_from(ids, direction), _locations_of(tables)])
         met = self._ends(ids, direction)
@@ -152,6 +166,10 @@ class WalkReader:
             self._remember([self._flows_from(passed, direction)], FLOWING)
             met |= self._ends(passed, direction)
             met = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
+        if len(met) > NARROW:
+            self._narrow[direction] = 0
+        elif not self._has_read(met, direction):
+            self._narrow[direction] = self._narrow.get(direction, 0) + 1
         beyond = [self._located_at([end.id for end in met.values() if end.type in PATH_TYPES])]
         if len(met) <= room:
             beyond.append(self._flows_from(list(met), direction))
@@ -159,6 +177,24 @@ class WalkReader:
         entities = self._thread.submit(self._meet, met, sketched=len(met) > room)
         self._remember(beyond)
         entities.result()
+
+    def _read_ahead(self, ids: Sequence[str], direction: Direction) -> None:
+        """Read the relations and entities of a chain that begins at these ids. Nothing is remembered that might be cut
+        only because of the number of ids read together."""
+        types = self.options.flow_types
+        likely = self.graph.likely_ahead(ids, direction.near, types, HOPS_AHEAD, RELATIONS_AHEAD)
+        # A level whose relations are remembered is not counted, so the next level that is not leads here again.
+        self._narrow[direction] = CHAIN - 1 if len(likely) > CHAIN else -HOPS_AHEAD
+        for batch in in_batches(sorted(likely), IDS_AHEAD):
+            if not self._remember([self._flows_from(batch, direction)], whole=True):
+                self._narrow[direction] = -HOPS_AHEAD
+                return
+            ends = self._ends(batch, direction)
+            wanted = {e.id: e for e in ends.values() if self.options.operations or e.type not in PASSED_TYPES}
+            self.entities(wanted)
+            tables = [each for each, end in wanted.items() if end.type in LOGICAL_TYPES]
+            paths = [each for each, end in wanted.items() if end.type in PATH_TYPES]
+            self._remember([_locations_of(tables), self._located_at(paths)], whole=True)
 
     def _meet(self, ends: Mapping[str, End], *, sketched: bool) -> None:
         """Read the entities at these ends. ``sketched``: few of them will be shown."""
@@ -168,6 +204,10 @@ class WalkReader:
             live = self.graph.present(new, _LIVE)
             self._sketched.update((each, entity_of(ends[each])) for each in new if each in live)
         self.entities(each for each in ends if each not in self._sketched)
+
+    def _has_read(self, ids: Iterable[str], direction: Direction) -> bool:
+        read = self._read.get((direction.near, self.options.flow_types), _ReadRelations())
+        return all(one in read.relations for one in ids)
 
     def _side_by_side(self, read: Callable[[_T], _R], wanted: Sequence[_T]) -> list[_R]:
         others = self._thread.map(read, wanted[1:])
@@ -201,9 +241,9 @@ class WalkReader:
         self._remember([wanted])
         return self._read[wanted.side, wanted.types]
 
-    def _remember(self, wanted: Sequence[Wanted], of_flows: str = IDENTIFIED) -> None:
+    def _remember(self, wanted: Sequence[Wanted], of_flows: str = IDENTIFIED, *, whole: bool = False) -> bool:
         """Read those wanted relations that were not read before. ``of_flows`` are the fields to read if only flows are
-        wanted."""
+        wanted. With ``whole``, remember nothing and return False if the relations of any id are cut."""
         reads = [self._read.setdefault((each.side, each.types), _ReadRelations()) for each in wanted]
         new = [
             (read, replace(each, ids=missing))
@@ -211,12 +251,15 @@ class WalkReader:
             if (missing := [one for one in each.ids if one not in read.relations])
         ]
         if not new:
-            return
+            return True
         wanted = [each for _, each in new]
         found = self.graph.neighbours(wanted, self._fields(wanted, of_flows))
+        if whole and any(each.cut for each in found):
+            return False
         for (read, each), relations in zip(new, found, strict=True):
             read.cut.update(relations.cut)
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
+        return True
 
     def _followed(self, read: _ReadRelations, ids: Iterable[str]) -> list[StoredRelation]:
         """Return the relations of these ids, in the order of the index. Unlinked ones are left out unless the walk

@@ -65,6 +65,9 @@ class SearchAnswer:
     folded: Mapping[str, int] | None = field(default_factory=dict)
     """Type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
     are not counted because there are too many other matches."""
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Id of a statement, sub-operation or execution among the results → the display name of its statement, such as
+    ``nightly revenue → shop.revenue``."""
 
     @property
     def entities(self) -> tuple[StoredEntity, ...]:
@@ -84,7 +87,9 @@ class SearchAnswer:
     def to_json(self) -> dict[str, Any]:
         """core, query, total, offset, limit, truncated, results (a list of documents), facets, folded (by type, the
         number of matching parts of statements, executions and partitions that are not among the results: a filter such as
-        type:PARTITION has them; null if there are more than 10,000 results, because they are not counted then)."""
+        type:PARTITION has them; null if there are more than 10,000 results, because they are not counted then), statements
+        (by the id of an operation, sub-operation or execution among the results, the name of its operation with the
+        outputs)."""
         return {
             "core": self.core,
             "query": self.query,
@@ -95,6 +100,7 @@ class SearchAnswer:
             "results": [dict(document) for document in self.documents],
             "facets": {name: dict(counts) for name, counts in self.facets.items()},
             "folded": None if self.folded is None else dict(self.folded),
+            "statements": dict(self.statements),
         }
 
 

@@ -15,8 +15,8 @@ from navlin.index.solr.solr_query import phrase
 from navlin.model.keys import RelationType
 from navlin.model.refusal import Refusal
 from navlin.query.answer import CutNode, CutReason, Direction, Lineage
-from navlin.query.lineage import lineage
-from navlin.query.names import entity_named, walked_id
+from navlin.query.lineage import lineage, lineage_of_name
+from navlin.query.names import entity_named
 from navlin.query.options import WalkOptions
 from navlin.query.search import search
 
@@ -42,19 +42,32 @@ class Starts:
     more: bool = False
 
 
-def starts_of(solr: Solr, name: str, *, unlinked: bool) -> Starts:
-    """Return the entities that a name means: those with the tag for ``tag:NAME``, the paths with lineage below the
-    directory for ``PATH/*``, the tables of a database, or one entity. Raises `NoStart`, and as `walked_id` does."""
+def lineage_named(solr: Solr, name: str, options: WalkOptions) -> Lineage:
+    """Return the lineage around the entities that a name means: those with the tag for ``tag:NAME``, the paths with
+    lineage below the directory for ``PATH/*``, the tables of a database that has tables, or one entity. Raises `NoStart`,
+    and the same errors as `lineage_of_name`."""
     if name.startswith(TAG):
-        tag = phrase(name.removeprefix(TAG))
-        return _found(solr, name, f"{_TAGGED} AND (tags:{tag} OR {INHERITED_TAG}:{tag})")
+        return _lineage_from(solr, _tagged(solr, name), options)
     if name.endswith(BELOW) and len(name) > len(BELOW):
-        return _below(solr, name)
-    identity = walked_id(solr, name, unlinked=unlinked)
-    entity = Graph(solr).entities_of([identity]).get(identity)
-    if entity is None or entity.type != "DATABASE":
-        return Starts((identity,))
-    path, source = phrase(f"/{entity.own_name}"), phrase(entity.source_id)
+        return _lineage_from(solr, _below(solr, name), options)
+    answer = lineage_of_name(solr, name, options)
+    if answer.node(answer.start).type != "DATABASE":
+        return answer
+    try:
+        # Nothing flows to or from a database itself.
+        return _lineage_from(solr, _tables_of(solr, name, answer.start), options)
+    except NoStart:
+        return answer
+
+
+def _tagged(solr: Solr, name: str) -> Starts:
+    tag = phrase(name.removeprefix(TAG))
+    return _found(solr, name, f"{_TAGGED} AND (tags:{tag} OR {INHERITED_TAG}:{tag})")
+
+
+def _tables_of(solr: Solr, name: str, database_id: str) -> Starts:
+    database = Graph(solr).entities_of([database_id])[database_id]
+    path, source = phrase(f"/{database.own_name}"), phrase(database.source_id)
     return _found(solr, name, f"type:(TABLE OR VIEW) AND parentPath:{path} AND sourceId:{source}")
 
 
@@ -79,8 +92,7 @@ def _starts(name: str, ids: tuple[str, ...], *, more: bool) -> Starts:
     return Starts(ids, more)
 
 
-def lineage_from(solr: Solr, starts: Starts, options: WalkOptions) -> Lineage:
-    """Return the lineage around these entities. Raises `UnknownEntity`."""
+def _lineage_from(solr: Solr, starts: Starts, options: WalkOptions) -> Lineage:
     first, *others = starts.ids
     answer = lineage(solr, first, replace(options, starts=tuple(others)))
     if not starts.more:

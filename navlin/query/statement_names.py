@@ -118,14 +118,14 @@ def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
     """Return the lineage with display names on the statements that it shows or passes through, and on their
     sub-operations and executions."""
-    shown = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
+    passed = {hop.id: hop for edge in lineage.edges for hop in edge.via}
+    shown = [*lineage.nodes, *passed.values()]
     kinds = {each.id: each.type for each in shown if each.type in NAMED_BY_STATEMENT and not each.placeholder}
     own = {each.id: each.name for each in shown if each.type == STATEMENT and each.name != each.id}
     named = names_of_statements(graph, kinds, own)
     if not named:
         return lineage
-    passed = {hop.id: hop for edge in lineage.edges for hop in edge.via if hop.id in named}
-    hops = {each: named_hop(hop, named) for each, hop in passed.items()}
+    hops = {each: named_hop(hop, named) for each, hop in passed.items() if each in named}
     return replace(
         lineage,
         nodes=tuple(_named_node(each, named) for each in lineage.nodes),
@@ -137,9 +137,9 @@ def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
 
 
 def _named_edge(edge: Edge, hops: Mapping[str, Node]) -> Edge:
-    if not edge.via or hops.keys().isdisjoint(hop.id for hop in edge.via):
+    if not edge.via:
         return edge
-    via = tuple(hops.get(hop.id, hop) for hop in edge.via)
+    via = tuple([hops.get(hop.id, hop) for hop in edge.via])
     return Edge(edge.source, edge.target, edge.type, via, edge.inferred, edge.incomplete, edge.parsed)
 
 
@@ -148,7 +148,7 @@ def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
         return node
     name = named[node.id][1]
     # Executions of one statement are shown next to each other, and their own names distinguish them.
-    return replace(node, label=f"{name} · {node.name}" if node.type == EXECUTION else name)
+    return node.labelled(f"{name} · {node.name}" if node.type == EXECUTION else name, node.parent)
 
 
 def named_hop(hop: Node, named: Mapping[str, tuple[str, str]]) -> Node:
@@ -158,5 +158,5 @@ def named_hop(hop: Node, named: Mapping[str, tuple[str, str]]) -> Node:
     statement, label = named[hop.id]
     if hop.type == EXECUTION:
         # An execution needs no parent, because it has its own page.
-        return replace(hop, label=label)
-    return replace(hop, label=label, parent=statement if statement != hop.id else "")
+        return hop.labelled(label, hop.parent)
+    return hop.labelled(label, statement if statement != hop.id else "")

@@ -95,7 +95,9 @@ class _Images:
         if not _usable(accesses.as_of_ms, self.question):
             return f"the last whole image is from {solr_date(accesses.as_of_ms)}"
         if not accesses.kept_since(self.question.since_ms):
-            return "the last whole image does not show that access times were kept in every week of that time"
+            return (
+                "the last whole image does not show that access times were kept in every week of the period"
+            )
         return ""
 
     def judge(self, place: LocationPath, content: Content | None) -> tuple[UsageStatus, str]:
@@ -122,7 +124,7 @@ class _Images:
         if content.accessed_ms >= self.before_ms:
             return (
                 UsageStatus.UNKNOWN,
-                "it was accessed in the day before that time, and access times are not exact to the hour",
+                "it was accessed in the day before the period, and access times are not exact to the hour",
             )
         return UsageStatus.UNUSED, ""
 

@@ -20,15 +20,18 @@ class Parameters:
 
 QUESTION = Question(
     name="blocked",
-    summary="Deletions of a source that wait for a person's decision.",
+    summary="Deletions of a source that are awaiting review.",
     about="""
-    The places that the last full listing of SOURCE did not have, if it missed so many that nothing was flagged deleted: the
-    run is held. `navlin status` names such sources; `navlin extract SOURCE --accept-loss RUN` lets exactly these through.
+    Places that are missing from the last full listing of SOURCE, if so many are missing that the run is on hold and nothing
+    was flagged deleted. `navlin status` names such sources; `navlin extract SOURCE --accept-loss RUN` confirms exactly
+    these deletions.
     """,
     examples=("navlin blocked HIVE-1", "navlin blocked HIVE-1 --limit 1000 --json"),
     parameters=Parameters,
     ask=asks("navlin.query.blocked_deletions:blocked_deletions"),
     answers="navlin.query.blocked_deletions:BlockedDeletions",
     view="navlin.render.pages:blocked_view",
-    page=ListPage("Held run", path="/held", beside=lambda request: {"may_run": request.administrator}),
+    page=ListPage(
+        "Deletions awaiting review", path="/held", beside=lambda request: {"may_run": request.administrator}
+    ),
 )

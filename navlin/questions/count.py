@@ -24,7 +24,7 @@ class Parameters:
     query: Query = ""
     saved: Saved = ""
     filter: Filter = ()
-    values: Annotated[int, "How many values of a field at most.", range(1, MOST_VALUES + 1)] = VALUES
+    values: Annotated[int, "Maximum number of values of a field.", range(1, MOST_VALUES + 1)] = VALUES
     csv: Csv = False
 
 

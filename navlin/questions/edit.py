@@ -24,18 +24,18 @@ class Parameters:
     entity: Annotated[str, "db.table, db.table.column, a path, or an id.", Typed(first=True)] = ""
     query: Annotated[str, "Edit all entities that match, as in `navlin search`."] = ""
     tag: Annotated[tuple[str, ...], "Add a tag. Repeatable."] = ()
-    remove_tag: Annotated[tuple[str, ...], "Take a tag away. Repeatable."] = ()
-    name: Annotated[str | None, "The name that people see; an empty one erases it."] = None
-    description: Annotated[str | None, "The description; an empty one erases it."] = None
+    remove_tag: Annotated[tuple[str, ...], "Remove a tag. Repeatable."] = ()
+    name: Annotated[str | None, "The display name; an empty one removes it."] = None
+    description: Annotated[str | None, "The description; an empty one removes it."] = None
     property: Annotated[
-        tuple[str, ...], "A property of one's own; an empty value erases it. Repeatable.", Typed("KEY=VALUE")
+        tuple[str, ...], "A custom property; an empty value removes it. Repeatable.", Typed("KEY=VALUE")
     ] = ()
     managed: Annotated[
         tuple[str, ...],
-        "A managed property; an empty value erases it. Repeat it for several values.",
+        "A managed property; an empty value removes it. Repeat it for several values.",
         Typed("NAMESPACE.NAME=VALUE"),
     ] = ()
-    dry_run: Annotated[bool, "Say what would change, and write nothing."] = False
+    dry_run: Annotated[bool, "Show what would change, without writing."] = False
 
 
 def _ask(request: QuestionRequest) -> Done:

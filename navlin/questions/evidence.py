@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from navlin.query.bounds import MAX_NODES, MAX_WALKED
+from navlin.query.bounds import MAX_NODES, MAX_WALKED, MOST_WALK_S, WALK_S
 from navlin.questions.declare.question import HTML, Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Entity
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 class Parameters:
     entity: Entity
     max_nodes: Annotated[
-        int, "How many tables, paths and operations are looked at.", range(1, MAX_WALKED + 1)
+        int, "Maximum number of tables, paths and operations to examine.", range(1, MAX_WALKED + 1)
     ] = MAX_NODES
-    html: Annotated[bool, "The whole document as a page to be printed."] = False
+    max_seconds: Annotated[int, "Maximum number of seconds of the walk.", range(1, MOST_WALK_S + 1)] = WALK_S
+    html: Annotated[bool, "The complete document as a page for printing."] = False
 
 
 def _ask(request: QuestionRequest) -> Evidence | Lines:
     from navlin.query.evidence import evidence
 
     given: Parameters = request.parameters
-    answer = evidence(request.solr, request.entity_id(), request.now_ms, max_nodes=given.max_nodes)
+    identity, seconds = request.entity_id(), given.max_seconds
+    answer = evidence(request.solr, identity, request.now_ms, max_nodes=given.max_nodes, max_s=seconds)
     if not given.html:
         return answer
     from navlin.render.evidence import evidence_html
@@ -40,8 +42,8 @@ QUESTION = Question(
     about="""
     Where ENTITY comes from, as one document.
 
-    All of its upstream with statements, executions, times and users; what on that path is inferred, parsed, unlinked,
-    incomplete or truncated; when each source was last read, and its errors; people's annotations.
+    The complete upstream with statements, executions, times and users; parts that are inferred, parsed, unresolved,
+    incomplete or truncated; the last reading of each source, and its errors; business metadata.
     """,
     examples=(
         "navlin evidence sales.report.revenue",

@@ -14,11 +14,11 @@ from navlin.questions.declare.question import Question, QuestionRequest
 @dataclass(frozen=True, slots=True)
 class Parameters:
     source: Annotated[str, "The name of a configured source.", Typed(first=True)]
-    full: Annotated[bool, "Read everything, whatever was read before."] = False
-    dry_run: Annotated[bool, "Read and compare, write nothing."] = False
+    full: Annotated[bool, "Read everything again."] = False
+    dry_run: Annotated[bool, "Read and compare, without writing."] = False
     accept_loss: Annotated[
         str,
-        "Let through the deletions for which this run is held. Reads everything again.",
+        "Confirm the deletions for which this run is on hold. Reads everything again.",
         Typed("RUN"),
     ] = ""
 
@@ -35,7 +35,7 @@ QUESTION = Question(
     about="""
     Run SOURCE once: read what is new, write it, link it.
 
-    If `navlin serve` runs here, it does the work, after what it may be doing with SOURCE already. A source that another
+    If `navlin serve` runs here, it does the work, after a run of SOURCE that it has already started. A source that another
     process is running is left alone (exit code 5).
     """,
     examples=(

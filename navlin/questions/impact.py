@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from navlin.query.bounds import FOLLOWED, MAX_WALKED
+from navlin.query.bounds import FOLLOWED, MAX_WALKED, MOST_WALK_S, WALK_S
 from navlin.questions.declare.question import Lines, Question, QuestionRequest
 from navlin.questions.declare.shared import Csv, Entity
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Parameters:
     entity: Entity
-    max_nodes: Annotated[int, "How many tables and paths are followed.", range(1, MAX_WALKED + 1)] = FOLLOWED
+    max_nodes: Annotated[int, "Maximum number of tables and paths to follow.", range(1, MAX_WALKED + 1)] = (
+        FOLLOWED
+    )
+    max_seconds: Annotated[int, "Maximum number of seconds of the walk.", range(1, MOST_WALK_S + 1)] = WALK_S
     csv: Csv = False
 
 
@@ -24,8 +27,9 @@ def _ask(request: QuestionRequest) -> Impact | Lines:
     from navlin.model.spreadsheet import csv_lines
     from navlin.query.impact import COLUMNS, impact
 
-    answer = impact(request.solr, request.entity_id(), max_nodes=request.parameters.max_nodes)
-    return Lines(csv_lines(COLUMNS, answer.rows())) if request.parameters.csv else answer
+    given: Parameters = request.parameters
+    answer = impact(request.solr, request.entity_id(), max_nodes=given.max_nodes, max_s=given.max_seconds)
+    return Lines(csv_lines(COLUMNS, answer.rows())) if given.csv else answer
 
 
 QUESTION = Question(
@@ -34,9 +38,9 @@ QUESTION = Question(
     about="""
     What breaks if ENTITY is dropped or changed, by owner.
 
-    Tables, views, paths, columns and operations downstream; each with its last known execution, by whom, and how many
-    executions are known. Entities that carry data of ENTITY are apart from those that only control flow reaches (filter
-    and join conditions). The owner of an operation is whoever ran it last. Places where there is more are named.
+    Downstream tables, views, paths, columns and operations, each with its last known execution, the user, and the number
+    of recorded executions. Entities that only control flow reaches (filter and join conditions) are listed separately. The
+    owner of an operation is the user who ran it last. Truncation is reported.
     """,
     examples=(
         "navlin impact sales.orders",

@@ -23,7 +23,7 @@ class Parameters:
     control_flow: Annotated[bool, "Include control flow (filters and joins)."] = False
     since: Annotated[
         datetime | None,
-        "Only by paths of which a part was first seen since this date, such as 2026-01-01, in UTC.",
+        "Only paths with a part that was first seen since this date, such as 2026-01-01, in UTC.",
         Typed("DATE"),
     ] = None
     csv: Csv = False
@@ -39,7 +39,7 @@ def _ask(request: QuestionRequest) -> Lines | Views:
     def progress(done: int, every: int) -> None:
         nonlocal bearing
         bearing = done
-        request.progress(done, every, "that bear it")
+        request.progress(done, every, "with it")
 
     def exit_code() -> int:
         return 0 if bearing else 3
@@ -65,19 +65,17 @@ def _views(word: str, origins: Iterator[Origin]) -> Iterator[RenderableType]:
     for origin in origins:
         yield inherited_view(origin)
     if origin is None:
-        yield Text(f"no entity has {word}")
+        yield Text(f"No entity has {word}")
 
 
 QUESTION = Question(
     name="inherited",
     summary="Entities that inherit a tag.",
     about="""
-    Entities that carry the data of columns, tables and paths that bear WORD: a tag, or a property as
-    NAMESPACE.KEY:VALUE.
+    Entities whose data comes from columns, tables and paths with WORD: a tag, or a property as NAMESPACE.KEY:VALUE.
 
-    Each with the path that brought it; what on that path is inferred, parsed or incomplete is marked. It ends at each
-    entity that has the property notInherited with the tag's name (or *). A search finds the entities that inherit a
-    tag: inheritedTag:PII.
+    Each has its path; parts that are inferred, parsed or incomplete are marked. Inheritance ends at an entity whose property
+    notInherited has the tag's name (or *). To search for entities that inherit a tag: inheritedTag:PII.
     """,
     examples=(
         "navlin inherited PII",

@@ -13,17 +13,16 @@ from navlin.questions.declare.shared import Entity
 if TYPE_CHECKING:
     from navlin.query.answer import Lineage
     from navlin.query.options import WalkOptions
-    from navlin.query.starts import Starts
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
     entity: Entity
-    direction: Annotated[Literal["upstream", "downstream", "both"], "Where to go."] = "both"
+    direction: Annotated[Literal["upstream", "downstream", "both"], "Direction."] = "both"
     depth: Annotated[
         int | None, "Number of hops in each direction (default: all).", range(1, MOST_HOPS + 1)
     ] = None
-    columns: Annotated[bool, "Columns inside tables."] = False
+    columns: Annotated[bool, "Show the columns of tables."] = False
     operations: Annotated[bool, "Show the queries and jobs between tables."] = False
     deleted: Annotated[bool, "Show deleted entities. Paths through them are shown either way."] = False
     control_flow: Annotated[bool, "Also show filters and joins (control flow)."] = False
@@ -31,7 +30,7 @@ class Parameters:
     all_executions: Annotated[bool, "Show all executions of each operation, not only the latest."] = False
     go_on: Annotated[
         tuple[str, ...],
-        "The id of a node at which to go one hop further than the depth. Repeatable.",
+        "Id of a node to expand one level beyond the depth. Repeatable.",
         Typed("ID"),
     ] = ()
     csv: Annotated[bool, "Nodes and column edges with statements and expressions, as CSV."] = False
@@ -41,7 +40,7 @@ class Parameters:
 def _ask(request: QuestionRequest) -> Lineage | Lines:
     from navlin.query.answer import Direction
     from navlin.query.options import WalkOptions
-    from navlin.query.starts import lineage_from, starts_of
+    from navlin.query.starts import lineage_named
 
     given: Parameters = request.parameters
     options = WalkOptions(
@@ -55,20 +54,18 @@ def _ask(request: QuestionRequest) -> Lineage | Lines:
         all_executions=given.all_executions,
         go_on=frozenset(given.go_on),
     )
-    starts = starts_of(request.solr, given.entity, unlinked=given.unlinked)
     if given.csv or given.jsonl:
-        return _table(request, starts, options)
-    return lineage_from(request.solr, starts, options)
+        return _table(request, options)
+    return lineage_named(request.solr, given.entity, options)
 
 
-def _table(request: QuestionRequest, starts: Starts, options: WalkOptions) -> Lines:
+def _table(request: QuestionRequest, options: WalkOptions) -> Lines:
     from navlin.query.lineage_table import COLUMNS, lineage_table
     from navlin.query.whole_result import json_lines, table_lines
 
-    rows = lineage_table(request.solr, starts, options)
-    if request.parameters.csv:
-        return Lines(table_lines(COLUMNS, rows), CSV)
-    return Lines(json_lines(rows), JSON_LINES)
+    given: Parameters = request.parameters
+    rows = lineage_table(request.solr, given.entity, options)
+    return Lines(table_lines(COLUMNS, rows), CSV) if given.csv else Lines(json_lines(rows), JSON_LINES)
 
 
 QUESTION = Question(
@@ -78,7 +75,7 @@ QUESTION = Question(
     Where ENTITY comes from and where it goes.
 
     ENTITY is db.table, db.table.column, a path, or an id. A database stands for its tables, PATH/* for all below a
-    directory, and tag:NAME for all with this tag. At most 400 nodes are shown; places where there is more are named.
+    directory, and tag:NAME for all with this tag. At most 400 nodes are shown; truncation is reported.
 
     --csv and --jsonl have a row for each node and for each edge between tables and between columns: the statement, the
     expression, the engine, and whether the edge is recorded, inferred, parsed or incomplete.

@@ -11,18 +11,18 @@ from navlin.questions.declare.question import Question
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    all: Annotated[bool, "The whole index, not only what runs left unfinished."] = False
+    all: Annotated[bool, "Link the whole index, not only what runs left unfinished."] = False
 
 
 QUESTION = Question(
     name="link",
-    summary="Link what broken runs left unlinked, or everything again.",
+    summary="Link what interrupted runs left unlinked, or the whole index.",
     about="""
-    Link relations whose other end has arrived, say why others stay unlinked, relate paths to tables, and views to the tables
-    that their texts read. Then follow the entities that inherit a tag.
+    Link relations whose other end has arrived, and record why others stay unresolved; relate paths to tables, and views to
+    the tables that their texts read. Then update the entities that inherit a tag.
 
-    Every run links what it wrote, so there is seldom need. With --all the whole index is linked again, in Spark; the result
-    is the same. Linking twice changes nothing. If `navlin serve` runs here, it does the work.
+    Every run links what it wrote, so this is rarely needed. --all links the whole index again, in Spark, with the same
+    result. Linking twice changes nothing. If `navlin serve` runs here, it does the work.
     """,
     examples=("navlin link", "navlin link --all"),
     parameters=Parameters,
@@ -30,5 +30,5 @@ QUESTION = Question(
     role=Role.ADMINISTRATOR,
     method="POST",
     job=True,
-    without={"page": "every run links what it wrote, so there is seldom need"},
+    without={"page": "every run links what it wrote, so this is rarely needed"},
 )

@@ -16,14 +16,14 @@ from navlin.questions.declare.question import Question, QuestionRequest
 class Parameters:
     before: Annotated[
         datetime,
-        "What was deleted or executed before this date goes: 2026-01-01, or with a time and a zone. Without a zone: UTC; on"
-        " a command line the machine's zone.",
+        "Remove what was deleted or executed before this date: 2026-01-01, or with a time and a zone. Without a zone: UTC;"
+        " on a command line the machine's zone.",
         Typed("DATE", here_zone=True, past="everything executed so far would be removed"),
     ]
     accept: Annotated[
-        int, "Let a held purge of so many candidates through.", range(1 << 53), Typed("NUMBER")
+        int, "Confirm a purge on hold with this number of candidates.", range(1 << 53), Typed("NUMBER")
     ] = 0
-    dry_run: Annotated[bool, "Say what each rule would remove and keep, and remove nothing."] = False
+    dry_run: Annotated[bool, "Show what each rule would remove and keep, without removing."] = False
 
 
 def _arguments(request: QuestionRequest) -> Mapping[str, Any]:
@@ -38,20 +38,20 @@ def _arguments(request: QuestionRequest) -> Mapping[str, Any]:
 
 QUESTION = Question(
     name="purge",
-    summary="Remove what is old.",
+    summary="Remove old executions, operations and deleted files.",
     about="""
-    Remove what is old: executions, operations without output, deleted files and directories, and their relations.
+    Remove old executions, operations without output, deleted files and directories, and their relations.
 
-    Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). Never a table or what produced it.
-    Entities that a person described or tagged stay. If `navlin serve` runs here, it does the work. A purge that was cut off
-    is continued by the next, with its own date.
+    These are Navigator's five rules, and one of navlin's own for deleted files ([purge] deleted_files). Tables, operations
+    with output, and entities that a person described or tagged are kept. If `navlin serve` runs here, it does the work. An
+    interrupted purge is continued by the next one, with the date of the first.
 
-    A purge is held, and says why, if it would look at more than half of the executions, operations, files or directories,
-    and more than 1,000 of them; or if nothing was executed or modified lately, so that the clock may be wrong. --accept lets
-    exactly that one through.
+    A purge is put on hold, with the reason, if it would check more than half of the executions, operations, files or
+    directories, and more than 1,000 of them; or if nothing was executed or modified recently, so that the clock may be
+    wrong. --accept confirms exactly this purge.
 
-    A record of a time that was purged is not written again. If that was a mistake, --forget-threshold lowers that time to
-    nothing; what was removed comes back only if its source still has it.
+    Records older than the last purge are not written again. If a purge was a mistake, --forget-threshold lifts this; what
+    was removed returns only if its source still has it.
     """,
     examples=("navlin purge --before 2026-01-01 --dry-run", "navlin purge --before 2026-01-01"),
     parameters=Parameters,

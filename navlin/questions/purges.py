@@ -18,10 +18,10 @@ class Parameters:
 
 QUESTION = Question(
     name="purges",
-    summary="Purges: the open ones, and the history.",
+    summary="Running and waiting purges, and the history.",
     about="""
-    Purges that run, wait or were interrupted, and those that ended, the newest first: when, what was too old, who asked, and
-    how much each rule removed. Of purges that did not come to their end the last day is kept.
+    Running, waiting and interrupted purges, and the history, newest first: start, date, user, and the number of removals by
+    rule. Purges that did not finish are kept for a day.
     """,
     examples=("navlin purges", "navlin purges --limit 1 --json"),
     parameters=Parameters,

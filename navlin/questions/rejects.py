@@ -20,8 +20,8 @@ QUESTION = Question(
     name="rejects",
     summary="Records that could not be parsed.",
     about="""
-    Lines, records and files that could not be read, each with its place and the reason, the last seen first.
-    Everything next to them was read. A reject that is seen again counts once, with the time when it was seen last.
+    Lines, records and files that could not be read, with place and reason, most recently seen first. Everything around
+    them was read. A repeated reject is listed once, with the time when it was last seen.
     """,
     examples=("navlin rejects", "navlin rejects --source IMPALA-1 --json"),
     parameters=Parameters,

@@ -30,10 +30,10 @@ def _kept(_asked: QuestionRequest) -> Mapping[str, Any]:
 
 QUESTION = Question(
     name="runs",
-    summary="Runs of sources: when, how long, with which result.",
+    summary="Runs of sources, with time, duration and result.",
     about="""
-    The runs of sources, the newest first: what they read, their result, and why one failed or is held. A run that
-    found nothing to read leaves no record. The last 20,000 of each source are kept.
+    The runs of sources, newest first: what they read, their result, and why one failed or is on hold. A run that found
+    nothing new leaves no record. The last 20,000 of each source are kept.
     """,
     examples=(
         "navlin runs",

@@ -23,8 +23,8 @@ GROUP: Final = QuestionGroup(
     Only its owner or an administrator changes or removes one. Whoever works on the machine of the index is one.
     """,
 )
-Name = Annotated[str, "The name, unique among one's own.", Typed(first=True)]
-Owner = Annotated[str, "Another owner than oneself, for administrators."]
+Name = Annotated[str, "The name, unique among your searches.", Typed(first=True)]
+Owner = Annotated[str, "Owner of the search, if not you; for administrators."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class AddParameters:
 
     name: Name
     query: Query
-    shared: Annotated[bool, "Everybody sees it."] = False
-    replace: Annotated[bool, "Replace the search of that name, if there is one."] = False
+    shared: Annotated[bool, "Share with all users."] = False
+    replace: Annotated[bool, "Replace an existing search with that name."] = False
     owner: Owner = ""
 
 
@@ -85,7 +85,7 @@ def _asker(request: QuestionRequest) -> Asker:
 LIST = Question(
     name="saved list",
     group=GROUP,
-    summary="One's own saved searches, and those that others share.",
+    summary="Your saved searches, and those that others share.",
     about="One's own, and those that others share; here, on the machine of the index, all.",
     examples=("navlin saved list", "navlin saved list --json"),
     parameters=Nothing,

@@ -26,7 +26,7 @@ class Parameters:
     limit: Annotated[int, "Maximum number of results.", range(MAX_LIMIT + 1)] = LIMIT
     offset: Annotated[int, "Number of results to skip.", range(MAX_OFFSET + 1)] = 0
     sort: Annotated[
-        str, "FIELD asc or FIELD desc; the best match first without it.", Typed("FIELD [asc|desc]")
+        str, "FIELD asc or FIELD desc (default: best match first).", Typed("FIELD [asc|desc]")
     ] = ""
     filter: Filter = ()
     facet: Annotated[tuple[str, ...], "Count the values of a field. Repeatable.", Typed("FIELD")] = ()
@@ -38,12 +38,12 @@ class Parameters:
 
 
 def _ask(request: QuestionRequest) -> SearchAnswer | Lines:
-    from navlin.query.finding import find_for_people
+    from navlin.query.finding import find_for_people, with_statements
 
     given: Parameters = request.parameters
     if given.csv or given.jsonl:
         return _whole(request, given)
-    return find_for_people(
+    found = find_for_people(
         request.solr,
         request.query(),
         limit=given.limit,
@@ -52,13 +52,14 @@ def _ask(request: QuestionRequest) -> SearchAnswer | Lines:
         filters=given.filter,
         facets=given.facet,
     )
+    return with_statements(request.solr, found)
 
 
 def _whole(request: QuestionRequest, given: Parameters) -> Lines:
     from navlin.query.whole_result import json_lines, table_lines, whole_result
 
     if given.offset or given.sort or given.facet:
-        raise Refusal("csv and jsonl have the whole result: without offset, sort and facet")
+        raise Refusal("csv and jsonl contain the whole result: leave out offset, sort and facet")
     columns, found = whole_result(request.solr, request.query(), given.filter, given.field)
     count = 0
 

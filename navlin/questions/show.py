@@ -30,7 +30,7 @@ def _ask(request: QuestionRequest) -> ShownEntity:
 
 QUESTION = Question(
     name="show",
-    summary="Everything that is known of one entity.",
+    summary="Everything that is known about an entity.",
     about="Everything that is known of ENTITY: db.table, db.table.column, a path, or an id.",
     examples=("navlin show sales.orders", "navlin show /data/orders --json"),
     parameters=Parameters,

@@ -7,14 +7,14 @@ from navlin.questions.declare.shared import Nothing
 
 QUESTION = Question(
     name="status",
-    summary="The state of each source, and counts of unlinked relations.",
+    summary="The state of each source, and counts of unresolved relations.",
     about="""
-    Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age; views
-    whose text does not parse.
+    Each source's last run, position, lag, errors, rejects and runs on hold; unresolved relations by reason and age; views
+    without complete lineage.
 
-    Lag is how old the index's knowledge of a source may be. The exit code is 1 if a source's last run failed or is
-    held, if an export failed or a part of it was refused, if the daily purge did not end, or if there is no space, so
-    that a monitor may call it.
+    Lag is the maximum age of the index's data of a source. The exit code is 1 if a source's last run failed or is on hold,
+    if an export failed or a record was refused, if the daily purge failed, or if there is no space, so that a monitor can
+    use it.
     """,
     examples=("navlin status", "navlin status --json | jq '.sources[] | {name, state, lag_s}'"),
     parameters=Nothing,

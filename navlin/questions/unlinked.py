@@ -19,8 +19,8 @@ QUESTION = Question(
     name="unlinked",
     summary="Relations with an end that is not in the index, and why.",
     about="""
-    Relations with an end that is not in the index, each with the reason: first those that the linker has not looked at yet,
-    then the youngest.
+    Relations with an end that is not in the index, with the reason: first those that the linker has not checked yet, then
+    newest first.
     """,
     examples=(
         "navlin unlinked",

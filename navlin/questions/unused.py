@@ -21,13 +21,13 @@ MOST_DAYS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    days: Annotated[int, "For how many days nothing read them.", range(1, MOST_DAYS + 1)]
+    days: Annotated[int, "Period without a recorded read, in days.", range(1, MOST_DAYS + 1)]
     of: Annotated[
-        Kind, "What is judged: tables, their partitions, or directories that belong to no table."
+        Kind, "What to check: tables, their partitions, or directories that belong to no table."
     ] = "tables"
     without_engine: Annotated[
         tuple[Engine, ...],
-        "Vouch that nothing of this engine reads here: no source has to record it. Repeatable.",
+        "Assume that nothing reads with this engine, even if no source records it. Repeatable.",
     ] = ()
     despite_gaps: Annotated[
         bool,
@@ -72,13 +72,12 @@ QUESTION = Question(
     name="unused",
     summary="Tables, partitions and directories with no recorded reads.",
     about="""
-    Tables, partitions and directories that nothing is known to have read for so many days: how much they hold, whose
-    they are, on what evidence.
+    Tables, partitions and directories without a recorded read in the period: their size, their owner, and the evidence.
 
-    A table is unused only if everything that would have shown a read was there for all of that time and shows none.
-    Else the answer is "not known", with the reason. Partitions and directories are judged by the access times of the
-    last whole image of HDFS, and by what engines recorded since. --json and --csv have everything that was not read;
-    progress is on standard error.
+    A table is unused only if everything that could show a read was complete for the whole period, and shows none.
+    Otherwise the answer is "not known", with the reason. Partitions and directories are judged by the access times in the
+    last whole image of HDFS, and by what engines recorded since then. --json and --csv contain everything that is not in
+    use; progress is on standard error.
     """,
     examples=(
         "navlin unused --days 90",

@@ -19,7 +19,7 @@ MOST_DAYS: Final = 3_650
 @dataclass(frozen=True, slots=True)
 class Parameters:
     entity: Entity
-    days: Annotated[int, "How many days back executions are looked at.", range(1, MOST_DAYS + 1)] = DAYS
+    days: Annotated[int, "Period of executions, in days.", range(1, MOST_DAYS + 1)] = DAYS
     limit: Limit = LIMIT
     offset: Offset = 0
     csv: Csv = False
@@ -47,10 +47,10 @@ QUESTION = Question(
     name="usage",
     summary="Who ran what on an entity, by user and operation.",
     about="""
-    Who ran what on ENTITY (a table, a path, a column, or an id) in the last days: by user and operation, with the number of
-    executions, the last use first.
+    Who ran what on ENTITY (a table, a path, a column, or an id) in a period: by user and operation, with the number of
+    executions, most recent use first.
 
-    From the executions that are in the index: a purge removes old ones. --csv has all of it, without --limit.
+    Only executions in the index are counted: a purge removes old ones. --csv contains all rows, without --limit.
     """,
     examples=("navlin usage sales.orders", "navlin usage sales.orders --days 90 --csv > usage.csv"),
     parameters=Parameters,

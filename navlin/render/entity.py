@@ -12,7 +12,7 @@ from navlin.index.schema.fields import EPOCH_MS_FIELDS, solr_date
 from navlin.query.closure import MARKS
 from navlin.query.column_flows import ColumnNeighbour
 from navlin.query.show import Executions, RelationGroup, ShownEntity
-from navlin.render.field_words import engine_words, field_words, relation_words, type_words
+from navlin.render.field_words import edge_words, engine_words, field_words, relation_words, type_words
 from navlin.render.text import clean, name_text, plain_table
 
 VALUE_CHARS: Final = 1_000
@@ -57,7 +57,7 @@ def show_view(shown: ShownEntity) -> RenderableType:
             relation = related.relation
             reason = f": {clean(relation.unlinked_reason)}" if relation.unlinked_reason else ""
             since = f", since {relation.unlinked_since}" if relation.unlinked_since else ""
-            words = relation.type.lower().replace("_", " ")
+            words = edge_words(relation.type)
             parts.append(Text(f"  {words} {clean(related.title)}{reason}{since}", overflow="fold"))
     return Group(*parts)
 

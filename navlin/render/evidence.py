@@ -12,7 +12,7 @@ from rich.text import Text
 
 from navlin.model.plurals import counted
 from navlin.query.evidence import Evidence, UncertaintyKind
-from navlin.render.field_words import engine_words, field_words, type_words
+from navlin.render.field_words import edge_words, engine_words, field_words, type_words
 from navlin.render.text import clean, date_text, in_page, name_text, plain_table
 
 UNCERTAINTIES_LISTED: Final = 20
@@ -28,6 +28,7 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
     pages.filters["words"] = field_words
     pages.filters["type_words"] = type_words
     pages.filters["engine"] = engine_words
+    pages.filters["edge_words"] = edge_words
     pages.filters["plural"] = counted
     pages.filters["utc"] = date_text
     pages.filters["doubt_words"] = _kind_words

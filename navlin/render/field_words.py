@@ -28,7 +28,7 @@ CALLED: Final[Mapping[str, str]] = {
 }
 """Readable names of fields whose index names, split into words, would explain nothing."""
 _TYPES: Final = {"FIELD": "column", "SUB_OPERATION": "column expression", "OPERATION_EXECUTION": "execution"}
-_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
+_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "JDBC"})
 """Source types that are written in capitals; other types are capitalized like names."""
 STATE_WORDS: Final[Mapping[str, str]] = {"unlinked": "unresolved"}
 """Field → readable state, where the field's name is not the word that people read."""
@@ -46,6 +46,21 @@ _RELATED: Final[Mapping[tuple[str, bool], str]] = {
 }
 
 
+_EDGES: Final[Mapping[str, str]] = {
+    "DATA_FLOW": "data",
+    "CONTROL_FLOW": "control",
+    "LOGICAL_PHYSICAL": "stored at",
+    "INSTANCE_OF": "execution",
+    "PARENT_CHILD": "contains",
+}
+
+
+def edge_words(kind: str) -> str:
+    """Return a readable name for a type of relation, as read from its first end to its second: "stored at" for
+    LOGICAL_PHYSICAL."""
+    return _EDGES.get(kind, kind.lower().replace("_", " "))
+
+
 def relation_words(kind: str, incoming: bool) -> str:
     """Return a readable name for a type of relation, as seen from one of the two entities. ``incoming`` is True if this
     entity is the second end."""
@@ -59,6 +74,8 @@ def type_words(kind: str) -> str:
 
 def engine_words(source_type: str) -> str:
     """Return a readable name for a source type: HIVE becomes "Hive"; initials such as HDFS stay."""
+    if source_type == "MAPREDUCE":
+        return "MapReduce"
     return source_type if source_type in _INITIALS else source_type.title()
 
 

@@ -45,7 +45,7 @@ def folded_lines(folded: Mapping[str, int] | None) -> Iterator[Text]:
 def _entity_table(answer: SearchAnswer) -> Table:
     table = plain_table("Type", "Name", "Source")
     for entity in answer.entities:
-        name = name_text(entity)
+        name = name_text(entity, answer.statements.get(entity.id, ""))
         if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
             # Entities of other types often have no unique name, so show the id as well.
             name.append(f"\n{entity.id}", style="dim")

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from navlin.model.plurals import agreeing, counted
+from navlin.query.answer import CutReason
 from navlin.query.impact import LISTED, Affected, Impact
 from navlin.render.field_words import type_words
 from navlin.render.graph import footnotes
@@ -17,18 +18,20 @@ from navlin.render.text import clean, name_text, plain_table
 
 DAY_MS: Final = 86_400_000
 MORE: Final = "--max-nodes follows more"
+LONGER: Final = "--max-seconds waits longer"
 ALL: Final = "--csv and --json have all"
 
 
 def impact_view(impact: Impact) -> RenderableType:
     """Return a view of the start, the total, the affected entities by owner, and notes on missing parts."""
     parts: list[RenderableType] = [name_text(impact.start).append(f"  {impact.start.type}")]
-    if not impact.affected:
-        parts.append(Text("  no known downstream", style="dim"))
-    else:
+    if impact.affected:
         parts.append(Text(f"  {total_words(impact)}", style="bold"))
+    elif not impact.truncated_at:
+        parts.append(Text("  no known downstream", style="dim"))
     if impact.truncated_at:
-        parts.append(Text(f"  {clean(impact.cut_words)} {MORE}.", style="bold", overflow="fold"))
+        advice = LONGER if impact.truncated_at[0].reason is CutReason.TIME else MORE
+        parts.append(Text(f"  {clean(impact.cut_words)} {advice}.", style="bold", overflow="fold"))
     listed = impact.listed(LISTED)
     for owner, affected in listed.owners.items():
         title = clean(owner) or "No known owner"

@@ -26,10 +26,10 @@ def inherited_view(origin: Origin) -> RenderableType:
             if getattr(each, mark):
                 text.append(f"  {mark}", style="yellow")
         if each.between:
-            text.append("\n  by " + ", ".join(clean(step.title) for step in each.between), style="dim")
+            text.append("\n  via " + ", ".join(clean(step.title) for step in each.between), style="dim")
         tree.add(text)
     if not origin.inherited:
         tree.add(Text("nothing inherits it from here", style="dim"))
     for cut in origin.truncated_at[:CUTS_LISTED]:
-        tree.add(Text(f"there is more at {clean(cut.name)}: {cut.reason.words}", style="bold"))
+        tree.add(Text(f"results are truncated at {clean(cut.name)}: {cut.reason.words}", style="bold"))
     return tree

@@ -19,6 +19,7 @@ from navlin.query.purges import Purges
 from navlin.query.unlinked import UnlinkedRelation
 from navlin.query.usage import Usage
 from navlin.render.counts import count_lines
+from navlin.render.field_words import edge_words
 from navlin.render.text import clean, moment, plain_table
 
 
@@ -26,7 +27,7 @@ def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
     """Return a table of relations: ends, reason, and time."""
     table = plain_table("Type", "From", "To", "Through", "Reason", "Since", "Reported by")
     for each in page.results:
-        kind = each.relation.type.lower().replace("_", " ")
+        kind = edge_words(each.relation.type)
         ends = [", ".join(one.name for one in side) for side in (each.ends.sources, each.ends.targets)]
         through = each.ends.through.name if each.ends.through else ""
         _add(table, kind, *ends, through, each.reason, each.relation.unlinked_since, each.stated_by)
@@ -52,7 +53,7 @@ def rejects_view(page: Page[Rejected]) -> RenderableType:
 
 def runs_view(page: Page[RunRecord]) -> RenderableType:
     """Return a table of runs: time, duration and result."""
-    table = plain_table("Source", "Started", "Took", "Status", "What")
+    table = plain_table("Source", "Started", "Duration", "Status", "Result")
     for each in page.results:
         took = f"{(each.ended_ms - each.started_ms) / 1000:.1f} s" if each.ended_ms else ""
         what = [each.error, each.note, *count_lines(each.counts.counted()), *each.failures[:1]]
@@ -105,7 +106,7 @@ def usage_view(usage: Usage) -> RenderableType:
     cut = [Text("There are more operations or executions than navlin examines.")] if usage.cut else []
     reads, writes = counted(usage.reads, "execution"), counted(usage.writes, "execution")
     sums = f"since {moment(usage.since_ms)}: {reads} read it, {writes} wrote it"
-    return Group(_whole(usage.listed, table, "no execution in that time is known"), Text(sums), *cut)
+    return Group(_whole(usage.listed, table, "No executions recorded in this period."), Text(sums), *cut)
 
 
 def _add(table: Table, *cells: str) -> None:

@@ -13,17 +13,17 @@ QUERY_CHARS = 200
 def saved_view(saved: SavedSearches) -> RenderableType:
     """Return a table of searches: name, owner, visibility, and the beginning of the query."""
     if not saved.searches:
-        return Text("no search is saved")
+        return Text("No saved searches.")
     table = plain_table("Name", "Owner", "For", "Query")
     for each in saved.searches:
         query = each.query if len(each.query) <= QUERY_CHARS else each.query[:QUERY_CHARS] + " …"
-        cells = (each.name, each.owner, "everybody" if each.shared else "the owner", query)
+        cells = (each.name, each.owner, "all users" if each.shared else "owner", query)
         table.add_row(*(Text(clean(cell), overflow="fold") for cell in cells))
     return Group(table)
 
 
 def saved_one_view(saved: SavedSearch) -> RenderableType:
-    return Text(f"saved: {clean(saved.full_name)}, for {'everybody' if saved.shared else 'its owner'}")
+    return Text(f"saved: {clean(saved.full_name)}, {'shared with all users' if saved.shared else 'private'}")
 
 
 def removed_view(removed: SavedSearch) -> RenderableType:

@@ -20,14 +20,14 @@ COLUMNS: Final = (
     "extractor",
     "state",
     "last run",
-    "took",
+    "duration",
     "lag",
     "next",
     "entities",
     "relations",
     "rejects",
 )
-_RIGHT: Final = frozenset({"took", "lag", "next", "entities", "relations", "rejects"})
+_RIGHT: Final = frozenset({"duration", "lag", "next", "entities", "relations", "rejects"})
 _POSITIONS: Final[Mapping[str, str]] = {
     "complete_ms": "last full listing",
     "finished_ms": "newest end of an application",

@@ -7,6 +7,7 @@ is closed, so Solr ends if navlin dies. If Solr dies, the update log contains al
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -119,7 +120,7 @@ class EmbeddedSolr:
             self._kill()
             raise
         url = f"http://{HOST}:{bound_port}/solr"
-        self._address = SolrAddress(url, home.USER, password)
+        self._address = SolrAddress(url, home.USER, password, listener_uid=os.geteuid())
         note = json.dumps({"url": url, "pid": self._child.pid, "user": home.USER})
         replace_content(self.home / home.SERVER_FILE, f"{note}\n".encode())
         return self._address

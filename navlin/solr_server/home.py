@@ -204,8 +204,8 @@ def note(home: Path) -> SolrAddress | None:
     server may have died."""
     try:
         server = json.loads((home / SERVER_FILE).read_text())
-        word = (home / PASSWORD_FILE).read_text().strip()
-        return SolrAddress(server["url"], server["user"], word)
+        word, owner = (home / PASSWORD_FILE).read_text().strip(), (home / PASSWORD_FILE).stat().st_uid
+        return SolrAddress(server["url"], server["user"], word, listener_uid=owner)
     except (FileNotFoundError, ValueError, KeyError):
         return None
 

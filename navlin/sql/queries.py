@@ -349,13 +349,13 @@ class QueryReader:
         `MOST_SOURCES`."""
         self._source_count += len(flow.data) + len(flow.control)
         if self._source_count > MOST_SOURCES:
-            raise ExpansionTooLarge(f"its columns have more than {MOST_SOURCES:,} sources together")
+            raise ExpansionTooLarge(f"its columns have more than {MOST_SOURCES:,} sources in total")
         return flow
 
     def _counted_columns(self, result: QueryResult) -> QueryResult:
         self._column_count += len(result.outs)
         if self._column_count > MOST_COLUMNS:
-            raise ExpansionTooLarge(f"its queries have more than {MOST_COLUMNS:,} columns together")
+            raise ExpansionTooLarge(f"its queries have more than {MOST_COLUMNS:,} columns in total")
         return result
 
 

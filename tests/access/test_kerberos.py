@@ -9,7 +9,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +20,7 @@ from extractors.hdfs import Hdfs
 from extractors.hdfs.errors import HdfsError
 from extractors.hms import HiveMetastore
 from extractors.hms.client import MetastoreError, connected
-from extractors.rest import RestAddress, RestError
-from extractors.rest import asking as answering
+from extractors.rest import RestAddress, RestError, RestService
 from extractors.yarn import Yarn
 from extractors.yarn.plan import JOBS
 from navlin.java import JavaProgram
@@ -353,12 +352,18 @@ def test_a_kerberized_job_history_server_is_read_with_a_keytab(
     ) as server:
         login = kdc.login("navlin", keytab)
         history = RestAddress("JobHistoryServer", "history_urls", (server.url,), auth="kerberos", login=login)
-        with answering(history) as service:
+        with closing(RestService(history)) as service:
             assert service.get(JOBS, "jobs", {"limit": 1}) == {"jobs": ""}, "none: nothing ran here"
-        with answering(replace(history, auth="none")) as service, pytest.raises(RestError, match="401"):
+        with (
+            closing(RestService(replace(history, auth="none"))) as service,
+            pytest.raises(RestError, match="401"),
+        ):
             service.get(JOBS, "jobs")
         absent = replace(history, login=replace(login, keytab="/absent"))
-        with answering(absent) as service, pytest.raises(RestError, match="there is no keytab /absent"):
+        with (
+            closing(RestService(absent)) as service,
+            pytest.raises(RestError, match="there is no keytab /absent"),
+        ):
             service.get(JOBS, "jobs")
 
 

@@ -25,7 +25,7 @@ from extractors.yarn import SqoopPublications, Yarn
 from navlin.index.journal.runs import Status
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr.solr import Solr
-from navlin.model.extractor import EXTRACTORS, Extractor
+from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType, table_key
 from navlin.model.records import Entity, Reject
 from navlin.model.redaction.literals import without_literals
@@ -39,6 +39,7 @@ from tests.services.rest import JobHistory, ResourceManager
 from tests.services.thrift_metastore import ThriftMetastore
 from tests.spark import test_spark_lineage_events
 from tests.support import oozie_rounds, openlineage, spark_logs, yarn_rounds
+from tests.support.shipped_extractors import SHIPPED
 from tests.support.sqoop_jobs import QUERY_IMPORT
 from tests.yarn import test_sqoop_publications
 
@@ -183,19 +184,12 @@ def sqoop_publications(directory: Path) -> Made:
     yield SqoopPublications, (str(directory),)
 
 
-CASES = {
-    each.__name__: each
-    for each in (
-        *(impala_events, hive_events, spark_events, spark_lineage_events),
-        *(openlineage_events, yarn, hms, oozie, sqoop_publications),
-    )
-}
+CASES = {name: globals()[name] for name in SHIPPED if name in globals()}
 
 
 def test_every_extractor_of_texts_has_a_case() -> None:
     # A NameNode reports only paths, and so does S3.
-    own = {name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")}
-    assert own - CASES.keys() == {"hdfs", "s3"}
+    assert SHIPPED.keys() - CASES.keys() == {"hdfs", "s3"}
 
 
 SMOKES = ("spark_events",)
@@ -207,7 +201,7 @@ SMOKES = ("spark_events",)
 def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
     name: str, private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
-    kind, solr = EXTRACTORS[name], private_solr
+    kind, solr = SHIPPED[name], private_solr
     source = Source(source_id("literals", name), kind.source_type, name, "literals")
     estate = Estate("literals", (source,))
     now_ms = (

@@ -9,24 +9,13 @@ from pathlib import Path
 import pytest
 
 from navlin.export.target import targets
-from tests.access.test_no_literal_is_kept import (
-    CASES,
-    NUMBER,
-    PLANTED,
-    hive_events,
-    impala_events,
-    openlineage_events,
-    spark_events,
-    spark_lineage_events,
-    sqoop_publications,
-)
+from navlin.model.extractor import PUSH
+from tests.access.test_no_literal_is_kept import CASES, NUMBER, PLANTED
+from tests.support.shipped_extractors import SHIPPED
 
 pytestmark = pytest.mark.services
 ROOT = Path(__file__).parents[2]
-OF_FILES = (
-    *(impala_events, hive_events, spark_events, spark_lineage_events, openlineage_events),
-    sqoop_publications,
-)
+OF_FILES = [each for name, each in CASES.items() if SHIPPED[name].mode is PUSH]
 CONFIGURATION = """\
 [navlin]
 cluster = "literals"
@@ -112,7 +101,7 @@ def everything(estate: Estate) -> None:
 
 
 def test_a_planted_literal_is_in_no_file_export_or_output(tmp_path: Path, solr_jars: Path) -> None:
-    assert set(OF_FILES) <= set(CASES.values())
+    assert OF_FILES
     estate = Estate(tmp_path, "all")
     everything(estate)
     assert estate.planted() == []

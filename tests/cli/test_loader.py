@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,10 +17,12 @@ from navlin.index.schema.stamp import Stamp
 from navlin.index.solr.solr import Solr
 from navlin.index.write.documents import placeholder_envelopes, source_envelope
 from navlin.index.write.writing import Outcome, write
+from navlin.model.extractor import PUSH
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, source_id
 from navlin.service.loader import ConfiguredSources, SharedIdentity, load, load_extractors
 from navlin.service.settings.configuration import read_configuration
+from tests.support.shipped_extractors import SHIPPED, required_settings
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = "loader"
@@ -158,9 +161,6 @@ def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
         configured_sources(tmp_path, {"HIVE-1": "a", "thrift": "b"}, (first,))
 
 
-SHIPPED = [name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")]
-
-
 EXTRACTOR = """
 from dataclasses import dataclass
 
@@ -271,14 +271,10 @@ def test_an_invalid_extractor_of_a_package_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("kind", SHIPPED)
 def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind: str) -> None:
-    settings = {
-        "hms": 'uris = ["thrift://a:9083"]',
-        "hdfs": 'url = "hdfs://a"',
-        "yarn": 'urls = ["http://a"]',
-        "oozie": 'urls = ["http://a"]',
-        "s3": 'bucket = "lake"',
-    }
-    own = settings.get(kind, f'directory = "{tmp_path}"')
+    settings = required_settings(kind)
+    if SHIPPED[kind].mode is PUSH:
+        settings["directory"] = str(tmp_path)
+    own = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
     file = tmp_path / "navlin.toml"
     file.write_text(f'[navlin]\ncluster = "{CLUSTER}"\n[[source]]\nname = "S"\nextractor = "{kind}"\n{own}\n')
     estate = load(read_configuration(file, load_extractors(), {}), ()).estate

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,12 @@ pytestmark = pytest.mark.services
 
 SCREENSHOTS = "NAVLIN_SCREENSHOTS"
 """Environment variable with a folder that keeps the screenshots; `make screenshots` sets it."""
-OPEN = "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+OPEN_COLUMNS = """
+const heads = [...document.querySelectorAll("#picture .head")];
+const head = heads.find((each) => each.getAttribute("aria-label").startsWith(arguments[0]));
+head.closest("[data-box]").querySelector(".toggle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+"""
+UNFOCUSED = "document.activeElement.blur(); document.querySelector('header').remove()"
 EXAMPLE_METASTORE = "thrift://hms.example.org:9083"
 
 
@@ -90,7 +96,7 @@ def test_the_diagram_of_the_demo_is_pictured(demo: Demo, tmp_path: Path) -> None
     url, user, password = printed_address(demo)
     with started_chromium(tmp_path) as window:
         window.url = url
-        window.size(1000, 520)
+        window.size(1200, 760)
         window.open("/login")
         window.find("[name=name]").send_keys(user)
         window.find("[name=password]").send_keys(password)
@@ -98,10 +104,12 @@ def test_the_diagram_of_the_demo_is_pictured(demo: Demo, tmp_path: Path) -> None
         window.until(lambda: "/login" not in window.driver.current_url, "nobody is logged in")
         window.open("/lineage?entity=shop.revenue&depth=2")
         _drawn(window)
-        window.run(OPEN, "[aria-label='open the columns of revenue']")
-        window.until(lambda: window.count("[aria-label='close the columns of revenue']"), "no columns")
-        _drawn(window)
-        window.run("document.querySelector('header').remove()")
+        for table in ("order_facts", "revenue"):
+            window.run(OPEN_COLUMNS, f"table shop.{table},")
+            closing = f"[aria-label='close the columns of {table}']"
+            window.until(partial(window.count, closing), "no columns")
+            _drawn(window)
+        window.run(UNFOCUSED)
         picture = tmp_path / "diagram.png"
         window.picture(picture)
 

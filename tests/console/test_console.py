@@ -287,6 +287,7 @@ def test_a_tables_page_shows_its_columns_and_their_sources(world: World, viewer:
     assert f"{world.name}.orders.price" in found.by_id["columns"]
     assert "etl" in found.by_id["executions"]
     assert f"/navlin/lineage?entity={target.identity}" in found.links()
+    assert found.of("dt", title="parentPath"), "a label is in words, and its tooltip has the field's name"
     statement = page(viewer, "/details", entity=operation.identity)
     assert statement.by_id["text"] == "insert into report select price * 2 from orders"
 

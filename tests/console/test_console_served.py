@@ -41,6 +41,7 @@ extractor = "notes"
 folder = "{folder}"
 interval_s = 86400
 """
+ENDED = ("done", "failed", "Finished: nothing new")
 WRITTEN = ("lighthouse", "harbour", "beacon")
 
 
@@ -56,7 +57,7 @@ class Serving:
 
         def ended() -> str:
             # While the page reloads, it has no text.
-            return next((text for text in browser.texts("#state") if text in ("done", "failed")), "")
+            return next((text for text in browser.texts("#state") if text in ENDED), "")
 
         return browser.until(ended, "it is never done")
 

@@ -166,7 +166,9 @@ def test_five_statements_of_one_job_are_distinguished_in_every_list(
     evidence = page(viewer, "/evidence", entity=crowded.keys["check"].identity).text
     listed = page(viewer, "/lineage", entity=orders, form="list", depth="all", operations="true").text
     tree = run(crowded.web.file, "lineage", "shop.orders", "--operations").output
-    for text in (impact, evidence, listed, tree):
+    found = page(viewer, "/search", query="nightly revenue").text
+    on_terminal = run(crowded.web.file, "search", "nightly revenue", "--limit", "100").output
+    for text in (impact, evidence, listed, tree, found, " ".join(on_terminal.split())):
         assert [each for each in NIGHTLY if each not in text] == []
     assert (
         "nightly revenue → shop.revenue"

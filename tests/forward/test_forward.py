@@ -19,11 +19,14 @@ from tests.support.other_hosts import ALIVE, FILES, Hosts, digest, hosts_of
 
 MOST_LINES = 400
 OLDEST = (3, 6)
-PYTHONS = sorted(
-    path
-    for name in ("python3.6", "python3.7", "python3.8", "python3.9", "python3.12", "python3.13", "python3.14")
-    if (path := shutil.which(name))
-)
+NAMES = [f"python3.{minor}" for minor in range(6, 15)]
+MANAGED = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+PYTHONS = {
+    name: path
+    for name in NAMES
+    for path in (shutil.which(name), *sorted(map(str, MANAGED.glob(f"*/bin/{name}"))))
+    if path
+}
 """Other Pythons of this machine."""
 
 
@@ -79,19 +82,6 @@ def test_a_rolling_log_is_complete_before_its_end_is_visible(hosts: Hosts, tmp_p
     assert hosts.kept("edge", "SPARK-1") == there
 
 
-def test_a_spool_cut_back_to_an_earlier_state_is_completed(hosts: Hosts, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_bytes(b"0123456789" * 1_000)
-    hosts.forward(f"IMPALA-1={tmp_path}", host="cut")
-    (kept,) = (hosts.root / "hosts" / "cut" / "IMPALA-1").iterdir()
-    for size in (0, 1, 4_096, 9_999):
-        os.truncate(kept, size)
-        with log.open("ab") as more:
-            more.write(b"more\n")
-        hosts.forward(f"IMPALA-1={tmp_path}", host="cut")
-        assert hosts.kept("cut") == {"log": log.read_bytes()}
-
-
 def test_a_removed_file_is_reported_gone_and_a_heartbeat_tells_what_is_behind(
     hosts: Hosts, tmp_path: Path
 ) -> None:
@@ -103,7 +93,7 @@ def test_a_removed_file_is_reported_gone_and_a_heartbeat_tells_what_is_behind(
     (file,) = hosts.send("GET", FILES, "brief").json()["files"]
     assert (file["name"], file["gone"], file["size"]) == ("log", True, 5)
     told = {"behind_bytes": 7, "behind_files": 1, "unreadable": 2, "problem": "x" * 600}
-    assert hosts.send("POST", ALIVE, "brief", json=told).json() == {}
+    assert hosts.send("POST", ALIVE, "brief", json=told).json().keys() == {"boot"}
     from navlin.forward.contacts import contacts_in
 
     contact = next(each for each in contacts_in(hosts.root) if each.host == "brief")
@@ -167,9 +157,10 @@ def test_the_agent_is_one_small_file_for_old_pythons(tmp_path: Path) -> None:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("python", PYTHONS)
-def test_the_agent_runs_on_other_pythons(hosts: Hosts, tmp_path: Path, python: str) -> None:
-    name = Path(python).name
+@pytest.mark.parametrize("name", NAMES)
+def test_the_agent_runs_on_other_pythons(hosts: Hosts, tmp_path: Path, name: str) -> None:
+    if not (python := PYTHONS.get(name)):
+        pytest.skip(f"{name} is not on this machine")
     if subprocess.run([python, "--version"], capture_output=True).returncode:
         pytest.skip(f"{name} does not start")
     (tmp_path / "log").write_bytes(b"line\n" * 100_000)

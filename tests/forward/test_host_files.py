@@ -67,6 +67,12 @@ def test_extractors_see_a_file_only_under_the_name_that_is_told(kept: Kept) -> N
         kept.files.rename("one", SOURCE, TWO, "log")
 
 
+def test_a_file_that_is_gone_before_its_name_is_told_is_read_under_its_id(kept: Kept) -> None:
+    kept.files.append("one", SOURCE, ONE, 0, EMPTY, b"half of it")
+    kept.files.gone("one", SOURCE, ONE)
+    assert kept.names() == {f"n_{ONE}": b"half of it"}
+
+
 def test_rotated_files_keep_their_content_under_their_new_names(kept: Kept) -> None:
     kept.put(ONE, b"first", "log")
     kept.put(TWO, b"second", "log")
@@ -76,6 +82,22 @@ def test_rotated_files_keep_their_content_under_their_new_names(kept: Kept) -> N
     kept.files.rename("one", SOURCE, ONE, "log.2")
     kept.files.rename("one", SOURCE, TWO, "log.1")
     assert kept.names() == {"log.2": b"first", "log.1": b"second", "log": b"third"}
+
+
+def test_a_file_is_not_overwritten_by_one_that_makes_room_for_another(kept: Kept) -> None:
+    kept.put(ONE, b"first", "log")
+    kept.put(TWO, b"second", f"log~{ONE}")
+    kept.files.rename("one", SOURCE, TWO, "log")
+    assert kept.names() == {f"log~{ONE}~2": b"first", "log": b"second"}
+
+
+def test_a_file_and_a_folder_of_one_name_are_both_kept(kept: Kept) -> None:
+    kept.put(ONE, b"file", "a")
+    kept.put(TWO, b"inside", "a/b")
+    kept.put(THREE, b"inside", "c/d")
+    kept.put("a4-00000004", b"file", "c")
+    assert sorted(kept.names().values()) == [b"file", b"file", b"inside", b"inside"]
+    assert {"a", "c/d"} < kept.names().keys()
 
 
 def test_the_list_of_files_shows_sizes_and_hashes_but_no_content(kept: Kept) -> None:

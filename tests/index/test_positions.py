@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner
@@ -16,205 +16,43 @@ from pyspark.sql import SparkSession
 from extractors.hms.idl import Database
 from extractors.lineage import planned_files
 from extractors.lineage.kept_open_files import KeptOpenFiles
+from extractors.lineage.line_logs import LineLogs
 from navlin.cli import main
 from navlin.index.graph.sources import known_sources
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
-from navlin.model.extractor import GIVEN, Registration
+from navlin.model.extractor import GIVEN
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.run import Pipeline
 from navlin.service.daemon.requests import Stopped
 from navlin.service.loader import load, load_extractors
 from navlin.service.settings.configuration import read_configuration
+from navlin.service.settings.typed import settings_of
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, Metastore, table
 from tests.support.pipeline_estate import SmallEstate
 from tests.support.served_daemon import record
+from tests.support.shipped_extractors import SHIPPED, required_settings
 
-ANEW, KEPT = "everything is read again", "positions count"
-SETTINGS = {
-    "hms": {
-        # Another URI may mean another metastore, and event ids do not reveal that.
-        "uris": ANEW,
-        "catalog": ANEW,
-        "databases": ANEW,
-        "exclude_databases": ANEW,
-        "tables": ANEW,
-        "exclude_tables": ANEW,
-        "partitions": ANEW,
-        # The default file system is part of the identity of every location.
-        "default_fs": ANEW,
-        # SASL decides whether the metastore knows the user, and therefore what it returns.
-        "sasl": ANEW,
-        "batch_size": KEPT,
-        "partition_batch_size": KEPT,
-        # Each plan compares this setting with the time of the last complete read.
-        "complete_every_s": KEPT,
-        "framed": KEPT,
-        "metastore_principal": KEPT,
-        "principal": KEPT,
-        "keytab": KEPT,
-        "krb5_conf": KEPT,
-        "tls": KEPT,
-        "ca_file": KEPT,
-        "connect_timeout_s": KEPT,
-        "call_timeout_s": KEPT,
-    },
-    "hdfs": {
-        # Another URL may mean another HDFS, and transaction ids do not reveal that.
-        "url": ANEW,
-        "namenodes": ANEW,
-        "hadoop_configuration_directory": ANEW,
-        "http": ANEW,
-        "image": ANEW,
-        # Positions do not cover transactions that were not followed.
-        "events": ANEW,
-        "roots": ANEW,
-        "include": ANEW,
-        "exclude": ANEW,
-        "entries": ANEW,
-        "sidecars": ANEW,
-        # A superuser sees everything. For other users everything is read each time, without positions.
-        "user": KEPT,
-        "principal": KEPT,
-        "keytab": KEPT,
-        "java_options": KEPT,
-        "timeout_s": KEPT,
-        "complete_every_s": KEPT,
-        "image_memory_bytes": KEPT,
-        "inodes_in_split": KEPT,
-    },
-    "yarn": {
-        "urls": ANEW,
-        "history_urls": ANEW,
-        # A longer window finds applications that a shorter one missed, or reported without their history.
-        "overlap_s": ANEW,
-        "history_wait_s": ANEW,
-        "metastore": ANEW,
-        "default_fs": ANEW,
-        # The visible details of an application depend on the user.
-        "auth": ANEW,
-        "user": ANEW,
-        "page_size": KEPT,
-        "principal": KEPT,
-        "keytab": KEPT,
-        "krb5_conf": KEPT,
-        "ca_file": KEPT,
-        "connect_timeout_s": KEPT,
-        "read_timeout_s": KEPT,
-    },
-    "oozie": {
-        "urls": ANEW,
-        # A longer window finds changes by a late clock that a shorter one missed.
-        "overlap_s": ANEW,
-        "yarn": ANEW,
-        "default_fs": ANEW,
-        # The visible jobs depend on the user.
-        "auth": ANEW,
-        "user": ANEW,
-        "page_size": KEPT,
-        "principal": KEPT,
-        "keytab": KEPT,
-        "krb5_conf": KEPT,
-        "ca_file": KEPT,
-        "connect_timeout_s": KEPT,
-        "read_timeout_s": KEPT,
-    },
-    "s3": {
-        "bucket": ANEW,
-        "endpoint": ANEW,
-        "region": ANEW,
-        "aliases": ANEW,
-        "claimed": ANEW,
-        # The visible prefixes depend on the credentials.
-        "profile": ANEW,
-        "credentials_file": ANEW,
-        "ca_file": KEPT,
-        "list_every_s": KEPT,
-        "include": ANEW,
-        "exclude": ANEW,
-        "entries": ANEW,
-        "user_metadata": ANEW,
-        "object_tags": ANEW,
-        "objects_in_split": KEPT,
-        "timeout_s": KEPT,
-    },
-    "sqoop_publications": {
-        "directory": KEPT,
-        "pattern": KEPT,
-        "metastore": ANEW,
-        "max_line_bytes": ANEW,
-    },
-    "impala_events": {
-        # Each file has its own position, which depends on its content.
-        "directory": KEPT,
-        "pattern": KEPT,
-        # The tables' metastore and the paths' file system are part of identities.
-        "metastore": ANEW,
-        "default_fs": ANEW,
-        # Lines that were skipped before may now be read.
-        "max_line_bytes": ANEW,
-    },
-    "hive_events": {
-        "directory": KEPT,
-        "pattern": KEPT,
-        "metastore": ANEW,
-        "yarn": ANEW,
-        "max_line_bytes": ANEW,
-    },
-    "spark_lineage_events": {
-        "directory": KEPT,
-        "pattern": KEPT,
-        "metastore": ANEW,
-        "yarn": ANEW,
-        "default_fs": ANEW,
-        "max_line_bytes": ANEW,
-    },
-    "openlineage_events": {
-        "directory": KEPT,
-        "pattern": KEPT,
-        "metastore": ANEW,
-        "metastore_namespaces": ANEW,
-        "yarn": ANEW,
-        "max_line_bytes": ANEW,
-    },
-    "spark_events": {
-        # Each log has its own position; a log that could not be read has none.
-        "directory": KEPT,
-        "hadoop_configuration_directory": KEPT,
-        "namenodes": KEPT,
-        "hadoop_user": KEPT,
-        "principal": KEPT,
-        "keytab": KEPT,
-        "java_options": KEPT,
-        # Each plan compares this setting with the log's time.
-        "stale_after_s": KEPT,
-        "metastore": ANEW,
-        "yarn": ANEW,
-        "reads": ANEW,
-        "max_line_bytes": ANEW,
-    },
+KERBEROS: Final = "principal keytab krb5_conf ca_file"
+KEPT: Final[Mapping[str, str]] = {
+    "hms": f"batch_size partition_batch_size complete_every_s framed metastore_principal {KERBEROS} tls connect_timeout_s"
+    " call_timeout_s",
+    # A superuser sees everything. For other users everything is read each time, without positions.
+    "hdfs": "user principal keytab java_options timeout_s complete_every_s image_memory_bytes inodes_in_split",
+    "yarn": f"page_size {KERBEROS} connect_timeout_s read_timeout_s",
+    "oozie": f"page_size {KERBEROS} connect_timeout_s read_timeout_s",
+    "s3": "ca_file list_every_s objects_in_split timeout_s",
+    # Each log has its own position; a log that could not be read has none. Each plan compares `stale_after_s` with the
+    # log's time.
+    "spark_events": "directory hadoop_configuration_directory namenodes hadoop_user principal keytab java_options"
+    " stale_after_s",
 }
-"""extractor → setting → whether positions survive a change of the setting. Comments give the reason if it is not
-obvious."""
-
-REQUIRED: dict[str, dict[str, Any]] = {
-    "hms": {"uris": ("thrift://a:9083",)},
-    "hdfs": {"url": "hdfs://a:8020"},
-    "yarn": {"urls": ("http://a:8088",)},
-    "oozie": {"urls": ("http://a:11000/oozie",)},
-    "s3": {"bucket": "lake"},
-    "spark_events": {"directory": "/logs"},
-}
-
-
-def registrations() -> dict[str, Registration]:
-    return {
-        name: each
-        for name, each in load_extractors().items()
-        if each.make.__module__.startswith("extractors.")
-    }
+"""extractor → settings whose change leaves the positions valid, because records already read would be read in the same
+way. After a change of any other setting, everything is read again."""
+OF_FILES: Final = "directory pattern"
+"""These settings of an extractor that follows files of lines: each file has its own position, by its content."""
 
 
 def other(value: Any) -> Any:
@@ -228,29 +66,21 @@ def other(value: Any) -> Any:
     return (*value, "x")
 
 
-def test_the_table_covers_every_setting_of_every_extractor() -> None:
-    declared = {
-        name: {item.name for item in fields(each.make)} - set(GIVEN) for name, each in registrations().items()
-    }
-
-    assert {name: set(settings) for name, settings in SETTINGS.items()} == declared
-
-
-@pytest.mark.parametrize(
-    ("name", "setting", "becomes"),
-    [(name, setting, becomes) for name, of in SETTINGS.items() for setting, becomes in of.items()],
-)
-def test_only_settings_that_affect_reading_change_the_fingerprint(
-    name: str, setting: str, becomes: str
-) -> None:
-    registration = registrations()[name]
+@pytest.mark.parametrize("name", SHIPPED)
+def test_only_settings_that_affect_reading_change_the_fingerprint(name: str) -> None:
+    registration = SHIPPED[name]
     source = Source(source_id("cluster", "S"), registration.source_type, "S", "cluster")
-    before = registration.make(source, Estate("cluster", (source,)), **REQUIRED.get(name, {}))
-    after = replace(before, **{setting: other(getattr(before, setting))})
+    before = registration.make(source, Estate("cluster", (source,)), **required_settings(name))
+    kept = KEPT.get(name, OF_FILES if issubclass(registration.make, LineLogs) else "").split()
+    settings = settings_of(registration.make, GIVEN)
 
-    changed = fingerprint(registration, after) != fingerprint(registration, before)
-    assert (ANEW if changed else KEPT) == becomes
-    assert settings_hash(after) != settings_hash(before)
+    assert set(kept) <= settings.keys()
+    for setting in settings:
+        after = replace(before, **{setting: other(getattr(before, setting))})
+        assert (fingerprint(registration, after) == fingerprint(registration, before)) == (setting in kept), (
+            setting
+        )
+        assert settings_hash(after) != settings_hash(before), setting
 
 
 @pytest.mark.parametrize(

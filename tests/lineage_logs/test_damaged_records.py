@@ -12,17 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from navlin.service.loader import load_extractors
 from tests.conftest import REPOSITORY
 from tests.support.damage import OF_BYTES, OF_VALUES
+from tests.support.damaged.line_logs import of_its_case
 from tests.support.damaged.readers import READERS
 from tests.support.damaged.tallies import Outcome
+from tests.support.shipped_extractors import SHIPPED
 from tests.support.soaked import Soaked
 
-# Exclude extractors that other tests of the session register.
-REGISTERED = [
-    name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
-]
 A_FEW, A_ROUND = 2_000, 50_000
 """Total number of records over all extractors: in `make test`, and in each round of `make soak`."""
 CORPORA = [folder for folder in [REPOSITORY.parent / "shared" / "corpora"] if folder.is_dir()]
@@ -30,24 +27,31 @@ CORPORA = [folder for folder in [REPOSITORY.parent / "shared" / "corpora"] if fo
 
 
 def test_every_extractor_has_records_to_damage() -> None:
-    assert set(READERS) == set(REGISTERED)
+    assert set(READERS) == set(SHIPPED)
 
 
-@pytest.mark.parametrize("name", REGISTERED)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_damaged_record_is_valid_or_rejected_with_its_place(name: str, tmp_path: Path) -> None:
-    tally = READERS[name](tmp_path / name, random.Random(name), A_FEW // len(REGISTERED), ())
+    tally = READERS[name](tmp_path / name, random.Random(name), A_FEW // len(SHIPPED), ())
 
-    assert tally.total >= A_FEW // len(REGISTERED)
+    assert tally.total >= A_FEW // len(SHIPPED)
+    assert tally.of(Outcome.VALID)
+    assert tally.of(Outcome.REJECTED), str(tally)
+
+
+def test_a_follower_of_lines_without_a_reader_of_its_own_has_its_case_damaged(tmp_path: Path) -> None:
+    tally = of_its_case("impala_events")(tmp_path, random.Random(1), 20, ())
+
     assert tally.of(Outcome.VALID)
     assert tally.of(Outcome.REJECTED), str(tally)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", REGISTERED)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_each_of_a_million_damaged_records_is_valid_or_rejected_with_its_place(
     name: str, tmp_path: Path, seed: str, soaked: Soaked, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    count = -(-A_ROUND // len(REGISTERED))
+    count = -(-A_ROUND // len(SHIPPED))
     tally = READERS[name](tmp_path / name, random.Random(f"{name}, {seed}"), count, CORPORA)
 
     soaked.damaged_records += tally.total

@@ -624,5 +624,5 @@ def test_a_record_never_completed_is_rejected_once(tmp_path: Path) -> None:
 def test_check_names_the_files_to_follow(tmp_path: Path) -> None:
     (tmp_path / "hive-lineage.log.1700000000000").write_text(json.dumps(record()) + "\n")
     assert list(extractor(tmp_path).check()) == [
-        f"1 files, the newest {tmp_path / 'hive-lineage.log.1700000000000'}"
+        f"1 file, the newest {tmp_path / 'hive-lineage.log.1700000000000'}"
     ]

@@ -815,6 +815,6 @@ def test_the_extractor_is_a_push_extractor_and_names_its_directories(tmp_path: P
 def test_check_names_the_files_to_follow(tmp_path: Path) -> None:
     (tmp_path / "impala_lineage_log_1.0-1").write_text(json.dumps(of_5_0()) + "\n")
     (line,) = extractor(tmp_path).check()
-    assert line.startswith("1 files, the newest ")
+    assert line.startswith("1 file, the newest ")
     with pytest.raises(OSError, match="cannot list"):
         list(extractor(tmp_path / "missing").check())

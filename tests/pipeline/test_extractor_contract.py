@@ -1,7 +1,7 @@
 """The contract of every extractor: for each, `plan` and `read` are tested on one case.
 
-A new extractor needs a function here that yields its `Case`, named as the extractor is, and listed in `CASES`. The case
-contains at least one entity, and something unreadable that becomes a `Reject`.
+A new extractor needs a function here that yields its `Case`, and has the extractor's name. The case contains at least one
+entity, and something unreadable that becomes a `Reject`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ from navlin.model.extractor import GIVEN, Extractor
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Entity, Listing, Position, Record, Reject, Relation, Split
 from navlin.model.source import Estate, Source, source_id
-from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import SourceKeys
 from navlin.service.settings.typed import settings_of
 from tests.lineage_logs import test_hive_events, test_impala_events
-from tests.repository.test_documents import SHOWN_SOURCES, as_toml
+from tests.repository.test_documents import as_toml
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.s3 import StubS3
@@ -49,12 +48,9 @@ from tests.services.wire import Wire
 from tests.spark import test_spark_lineage_events
 from tests.support import oozie_rounds, openlineage, s3_rounds, spark_logs, yarn_rounds
 from tests.support.manual import page
+from tests.support.shipped_extractors import SHIPPED, SHOWN_SOURCES
 from tests.yarn import test_sqoop_publications
 
-# Exclude extractors that other tests of the session register.
-REGISTERED = {
-    name: each for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
-}
 FILES_MS = 1_000_000_000_000
 """Earlier than the modification time of any file here, so that no file counts as complete."""
 
@@ -78,7 +74,7 @@ Services = Callable[[str], Any]
 
 
 def source_of(name: str, **more: Any) -> tuple[Source, Estate]:
-    source = Source(source_id("contract", name), REGISTERED[name].source_type, name, "contract")
+    source = Source(source_id("contract", name), SHIPPED[name].source_type, name, "contract")
     return source, Estate("contract", (source,), **more)
 
 
@@ -212,8 +208,7 @@ def openlineage_events(services: Services, directory: Path) -> Iterator[Case]:
 @contextmanager
 def sqoop_publications(services: Services, directory: Path) -> Iterator[Case]:
     record = {**test_sqoop_publications.RECORD, "startTime": FILES_MS, "endTime": FILES_MS}
-    (directory / "sqoop-1.json").write_text(json.dumps(record) + "\n")
-    (directory / "sqoop-2.json").write_text("no JSON\n")
+    (directory / "sqoop-1.json").write_text(json.dumps(record) + "\nno JSON\n")
     yield Case(SqoopPublications(*source_of("sqoop_publications"), str(directory)))
 
 
@@ -222,11 +217,7 @@ def _now_ms() -> int:
 
 
 CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = {
-    each.__name__: each
-    for each in (
-        *(hms, hdfs, yarn, oozie, s3, spark_events, spark_lineage_events),
-        *(impala_events, hive_events, openlineage_events, sqoop_publications),
-    )
+    name: globals()[name] for name in SHIPPED if name in globals()
 }
 
 
@@ -254,7 +245,7 @@ class Extracted:
             self.saved[position.key] = orjson.loads(orjson.dumps(position.value))
 
 
-@pytest.fixture(scope="module", params=REGISTERED)
+@pytest.fixture(scope="module", params=SHIPPED)
 def case(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path
 ) -> Iterator[tuple[Case, Extracted]]:
@@ -333,7 +324,7 @@ def files_opened(directory: Path) -> Iterator[list[str]]:
 
 
 def test_every_extractor_has_a_case() -> None:
-    assert set(CASES) == set(REGISTERED)
+    assert [name for name in SHIPPED if name not in CASES] == []
 
 
 def test_splits_can_be_pickled_and_have_a_name(extracted: Extracted) -> None:
@@ -391,10 +382,10 @@ def test_unreadable_input_is_rejected_with_its_place(extracted: Extracted) -> No
         assert Path(reject.place.split(" ")[0]).exists() or "://" in reject.place
 
 
-@pytest.mark.parametrize("name", REGISTERED)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_example_shows_every_setting_with_its_default(name: str) -> None:
     example = SHOWN_SOURCES[name]
-    known = settings_of(REGISTERED[name].make, GIVEN)
+    known = settings_of(SHIPPED[name].make, GIVEN)
 
     assert set(example) - {"name", "extractor"} == set(known)
     for key, item in known.items():
@@ -402,11 +393,11 @@ def test_the_example_shows_every_setting_with_its_default(name: str) -> None:
             assert example[key] == default, key
 
 
-@pytest.mark.parametrize("name", REGISTERED)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_manual_has_a_line_for_every_extractor(name: str) -> None:
     assert re.search(rf"^\| `{name}` \|", page("reference/extractors"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", REGISTERED)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_no_extractor_redefines_a_common_setting(name: str) -> None:
-    assert {item.name for item in fields(SourceKeys)}.isdisjoint(settings_of(REGISTERED[name].make, GIVEN))
+    assert {item.name for item in fields(SourceKeys)}.isdisjoint(settings_of(SHIPPED[name].make, GIVEN))

@@ -655,6 +655,35 @@ def test_the_lease_of_a_dead_process_on_this_host_is_taken_over_at_once(estate: 
 
 
 @pytest.mark.services
+def test_a_run_begins_with_a_commit_only_if_another_process_may_have_left_writes(
+    estate: SmallEstate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Solr.commit
+
+    def commits_before_reading(number: int) -> list[str]:
+        cores, steps = list[str](), list[str]()
+
+        def noted(solr: Solr, core: str, *, soft: bool) -> None:
+            if steps == ["plan"]:
+                cores.append(core)
+            commit(solr, core, soft=soft)
+
+        estate.happen(f"insert {number}", ["s.a"], ["s.b"], at_ms=T1 + number)
+        with monkeypatch.context() as patch:
+            patch.setattr(Solr, "commit", noted)
+            assert estate.follow(step=steps.append).status is Status.FINISHED
+        return sorted(cores)
+
+    assert commits_before_reading(1) == sorted([ELEMENTS, RELATIONS, RUNS])
+    assert commits_before_reading(2) == []
+    held = held_lease(estate.solr, estate.impala.id)
+    assert held is not None
+    leave(estate.solr, estate.impala.id, replace(this_process(), started="long ago"), epoch=held.epoch + 1)
+    assert commits_before_reading(3) == sorted([ELEMENTS, RELATIONS, RUNS])
+    assert commits_before_reading(4) == []
+
+
+@pytest.mark.services
 def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     run = estate.pull(dry_run=True)

@@ -92,7 +92,7 @@ def test_every_uncertain_part_is_listed_with_its_reason(world: World) -> None:
     world.elements[lost.identity].update({"incomplete": True, "incompleteReasons": ["its plan was cut"]})
     found = doubts(ask(world, report))
 
-    assert ("parsed", "base → view", "navlin parsed it from a SQL text; no engine reported it") in found
+    assert ("parsed", "base → view", "navlin parsed it from an SQL text; no engine reported it") in found
     assert ("incomplete", "report from view and ghost → report", "its plan was cut") in found
     assert {(kind, what) for kind, what, _ in found if kind == "unlinked"} == {("unlinked", "ghost")}
     assert {why for kind, _, why in found if kind == "unlinked"} == {"no match"}

@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from navlin.cli.invocation import Exit
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, partition_key
+from navlin.query.evidence import evidence
 from navlin.query.impact import COLUMNS, Affected, Impact, impact
 from navlin.query.lineage import UnknownEntity
+from navlin.render.impact import impact_view, total_words
 from tests.cli.test_cli import configuration, json_of, run
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
 from tests.support.web import Web
@@ -30,6 +34,13 @@ def world(solr: Solr) -> World:
 def ask(world: World, start: Key, **options: int) -> Impact:
     world.index()
     return impact(world.solr, start.identity, **options)
+
+
+def shown(answer: Impact) -> str:
+    """The view as printed on a wide terminal."""
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(impact_view(answer))
+    return console.export_text()
 
 
 def one(answer: Impact, name: str) -> Affected:
@@ -188,6 +199,53 @@ def test_truncation_is_reported_with_its_reason(world: World) -> None:
     assert {cut.reason.value for cut in answer.truncated_at} == {"nodes"}
     assert answer.to_json()["truncated"] is True
     assert not ask(world, start).truncated_at
+
+
+def ring(world: World, count: int) -> list[Key]:
+    """Tables of which each is made from the one before, and the first from the last."""
+    tables = [world.table(f"ring{number:04}") for number in range(count)]
+    for number, table in enumerate(tables):
+        world.operation(f"insert {number}", [table], [tables[(number + 1) % count]])
+    return tables
+
+
+def test_a_walk_that_reaches_its_time_limit_says_so_and_does_not_claim_to_be_complete(world: World) -> None:
+    first, *_ = ring(world, 4)
+    stopped = ask(world, first, max_s=0)
+    assert [(cut.name, cut.reason.value) for cut in stopped.truncated_at] == [("db.ring0000", "time")]
+    assert stopped.to_json()["truncated"] is True
+    printed = shown(stopped)
+    assert "time limit reached, so anything further is not counted. --max-seconds waits longer." in printed
+    assert "no known downstream" not in printed
+    whole = ask(world, first, max_s=3_600)
+    assert by_name(whole) == {
+        **dict.fromkeys(("ring0001", "ring0002", "ring0003"), "data"),
+        **{f"insert {number}": "data" for number in range(4)},
+    }
+    assert not whole.truncated_at
+
+
+@pytest.mark.services
+def test_a_ring_of_3000_tables_is_counted_exactly_or_as_at_least_so_many(world: World) -> None:
+    first, *_ = ring(world, 3_000)
+    world.index()
+    began_s = time.monotonic()
+    cut = impact(world.solr, first.identity, max_s=2)
+    assert time.monotonic() - began_s < 60
+    if cut.truncated_at:
+        assert {each.reason.value for each in cut.truncated_at} == {"time"}
+        assert total_words(cut).startswith("at least ")
+        # Each question continues from the parts that earlier ones remembered.
+        again = impact(world.solr, first.identity, max_s=2)
+        assert len(again.affected) > len(cut.affected)
+    whole = impact(world.solr, first.identity, max_s=3_600)
+    assert whole.total == {"TABLE": 2_999, "OPERATION": 3_000}
+    assert not whole.truncated_at
+    document = evidence(world.solr, first.identity, AS_OF_MS, max_nodes=6_000, max_s=3_600)
+    assert len(document.statements) == 3_000
+    assert len(document.flows.edges) == 3_000
+    stopped = evidence(world.solr, first.identity, AS_OF_MS, max_s=0)
+    assert [each.kind for each in stopped.uncertainties if each.id == first.identity] == ["truncated"]
 
 
 def test_flows_to_uncaptured_entities_are_counted(world: World) -> None:

@@ -130,13 +130,46 @@ def test_a_name_in_two_metastores_is_ambiguous_and_both_are_listed(world: World)
     assert sorted(each["deleted"] for each in listed) == [False, True]
 
 
+def test_a_column_of_one_of_many_tables_of_a_name_is_found_by_its_short_name(world: World) -> None:
+    crowd = World(world.solr, "naming-crowd")
+    for number in range(120):
+        crowd.table("naming_crowd", database=f"crowd{number:03}")
+    crowd.table("naming_crowd", "a.naming_b", database="crowd_last")
+    crowd.index()
+    assert entity_named(world.solr, "naming_crowd.a.naming_b").name == "crowd_last.naming_crowd.a.naming_b"
+    crowd.table("naming_crowd", "a.naming_b", database="crowd_first")
+    crowd.index()
+    with pytest.raises(
+        AmbiguousName, match=r"any of 2 entities: write its database, as in crowd_\w+\.naming_crowd"
+    ):
+        entity_named(world.solr, "naming_crowd.a.naming_b")
+
+
+@pytest.mark.services
+def test_a_short_name_that_columns_of_very_many_tables_may_have_is_ambiguous(world: World) -> None:
+    crowd = World(world.solr, "naming-throng")
+    for number in range(120):
+        crowd.table("naming_throng", database=f"throng{number:03}")
+    for number in range(1_001):
+        crowd.table(f"naming_other{number}", "naming_k", database="throng")
+    crowd.index()
+    with pytest.raises(AmbiguousName) as error:
+        entity_named(world.solr, "naming_throng.naming_k")
+    assert str(error.value) == (
+        "naming_throng.naming_k may be a column of any of very many tables: write its database, as in"
+        " database.naming_throng.naming_k, or give its id"
+    )
+    with pytest.raises(UnknownName):
+        entity_named(world.solr, "naming_throng.naming_no_such_column")
+
+
 def test_a_table_name_needs_no_database_if_unambiguous(world: World) -> None:
     world.table("naming_alone")
     world.table("naming_twice", database="one")
     world.table("naming_twice", database="two")
     world.index()
     assert entity_named(world.solr, "NAMING_ALONE").name == "Naming_Db.naming_alone"
-    assert {thing.name for thing in candidates_for(world.solr, "naming_twice")} == {
+    assert {thing.name for thing in candidates_for(world.solr, "naming_twice").found} == {
         "one.naming_twice",
         "two.naming_twice",
     }
@@ -179,7 +212,7 @@ def test_query_keywords_are_ordinary_names(world: World, name: str) -> None:
     world.index()
     assert entity_named(world.solr, f"Naming_Words.`{name}`").id == table.identity
     assert entity_named(world.solr, f"/naming/words/{name}").id == path.identity
-    assert table.identity in {each.id for each in candidates_for(world.solr, name)}
+    assert table.identity in {each.id for each in candidates_for(world.solr, name).found}
     assert name in {each.own_name for each in suggestions_for(world.solr, name)}
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
 
 from navlin.index.graph.graph import Graph
@@ -17,11 +19,15 @@ from navlin.index.graph.memory import (
     RememberedPart,
     memory_of,
 )
+from navlin.index.graph.remembered import answered
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
-from navlin.model.keys import Key
+from navlin.model.keys import Key, sub_operation_key
 from navlin.query.answer import Lineage
-from navlin.query.lineage import UnknownEntity, lineage, lineage_of
+from navlin.query.column_flows import column_flows
+from navlin.query.inherited import TagOrProperty, inherited
+from navlin.query.lineage import UnknownEntity, lineage, lineage_of, lineage_of_name
+from navlin.query.names import UnknownName
 from navlin.query.options import WalkOptions
 from tests.support.query_estate import HIVE, World
 from tests.support.random_graph import RandomGraph
@@ -34,18 +40,25 @@ def world(solr: Solr) -> World:
     return World(solr, f"remembered-{uuid.uuid4().hex[:8]}")
 
 
-class Searches:
-    """Records the fields of each search that a connection sends."""
+class Requests:
+    """Records the requests that a connection sends: the path below Solr's address and, of a search, its fields."""
 
     def __init__(self, solr: Solr, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.fields: list[str] = []
-        select = solr.select
+        self.sent: list[tuple[str, str]] = []
+        send = solr.session.request
 
-        def recorded(core: str, params: Any) -> dict[str, Any]:
-            self.fields.append(params.get("fl", ""))
-            return select(core, params)
+        def recorded(method: str, url: str, *args: Any, **kwargs: Any) -> Any:
+            body = kwargs.get("data")
+            params = orjson.loads(body)["params"] if isinstance(body, bytes) and b'"params"' in body else {}
+            self.sent.append((url.removeprefix(solr.address.url), params.get("fl", "")))
+            return send(method, url, *args, **kwargs)
 
-        monkeypatch.setattr(solr, "select", recorded)
+        monkeypatch.setattr(solr.session, "request", recorded)
+
+    def taken(self) -> list[tuple[str, str]]:
+        """Return the requests since the last call."""
+        sent, self.sent = self.sent, []
+        return sent
 
 
 def chain(world: World) -> list[Key]:
@@ -62,15 +75,110 @@ def arrows(answer: Lineage) -> set[str]:
     return {f"{names[each.source]} -> {names[each.target]}" for each in answer.edges}
 
 
-def test_a_question_asked_again_reads_only_versions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+STATE = ("/admin/cores", "")
+
+
+def asks_only_for_the_state(requests: Requests, ask: Callable[[], object]) -> bool:
+    """Whether a question, asked up to three times, once sends nothing but the request for the state. Solr, or another test,
+    may change the index meanwhile."""
+    for _ in range(3):
+        requests.taken()
+        ask()
+        if requests.taken() == [STATE]:
+            return True
+    return False
+
+
+def test_a_question_asked_again_asks_only_whether_the_index_has_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     raw, *_ = chain(world)
     first = lineage(world.solr, raw.identity)
-    searches = Searches(world.solr, monkeypatch)
+    requests = Requests(world.solr, monkeypatch)
     again = lineage(world.solr, raw.identity)
     assert arrows(again) == {"raw -> clean", "clean -> mart"}
     assert again == first
-    assert set(searches.fields) == {"_version_"}
-    assert len(searches.fields) <= 6
+    assert asks_only_for_the_state(requests, lambda: lineage(world.solr, raw.identity))
+
+
+def test_a_name_is_looked_up_in_memory_and_again_after_a_change(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, *_ = chain(world)
+    first = lineage_of_name(world.solr, raw.identity, WalkOptions())
+    assert first == lineage(world.solr, raw.identity)
+    requests = Requests(world.solr, monkeypatch)
+    assert lineage_of_name(world.solr, raw.identity, WalkOptions()) == first
+    assert asks_only_for_the_state(requests, lambda: lineage_of_name(world.solr, raw.identity, WalkOptions()))
+    late = f"{world.name}-late"
+    with pytest.raises(UnknownName):
+        lineage_of_name(world.solr, late, WalkOptions())
+    world.solr.add(ELEMENTS, [{"identity": late, "type": "TABLE", "originalName": "late", "deleted": False}])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert lineage_of_name(world.solr, late, WalkOptions()).start == late
+
+
+def test_after_a_commit_a_question_reads_versions_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, *_ = chain(world)
+    first = lineage(world.solr, raw.identity)
+    other = World(world.solr, f"{world.name}-other")
+    chain(other)
+    requests = Requests(world.solr, monkeypatch)
+    assert lineage(world.solr, raw.identity) == first
+    state, *checks = requests.taken()
+    assert state == STATE
+    assert {fields for _, fields in checks} == {"_version_"}
+    assert len(checks) <= 6
+    assert asks_only_for_the_state(requests, lambda: lineage(world.solr, raw.identity))
+
+
+def test_a_document_written_again_with_other_fields_does_not_repeat_the_question(world: World) -> None:
+    raw, *_, mart = chain(world)
+    asked: list[Lineage] = []
+
+    def ask(graph: Graph) -> Lineage:
+        asked.append(lineage_of(graph, raw.identity, WalkOptions()))
+        return asked[-1]
+
+    first = answered(world.solr, ask)
+    asked.clear()
+    world.solr.add(ELEMENTS, [{"identity": mart.identity, "owner": {"set": "ann"}}])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert answered(world.solr, ask) == first
+    assert len(asked) == 1
+    world.solr.add(ELEMENTS, [{"identity": mart.identity, "deleted": {"set": True}}])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert arrows(answered(world.solr, ask)) == {"raw -> clean"}
+    assert len(asked) == 3
+
+
+def test_every_kind_of_change_is_another_state_of_the_index(world: World) -> None:
+    def state() -> str:
+        world.solr.commit(RELATIONS, soft=True)
+        return str(world.solr.visible_states()[RELATIONS])
+
+    identity = f"{world.name}-state"
+    seen = [state()]
+    assert state() == seen[0]
+    for change in (1, 2):
+        world.solr.add(RELATIONS, [{"identity": identity, "type": "DATA_FLOW", "asOf": change}])
+        seen.append(state())
+    world.solr.delete_ids(RELATIONS, [identity])
+    seen.append(state())
+    assert len(set(seen)) == 4
+
+
+def test_a_long_chain_is_read_in_few_requests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [world.table(f"link{number:03}") for number in range(60)]
+    for number, table in enumerate(tables[1:]):
+        world.operation(f"link {number}", [tables[number]], [table])
+    world.index()
+    requests = Requests(world.solr, monkeypatch)
+    answer = lineage(world.solr, tables[0].identity, WalkOptions(max_s=3_600))
+    assert len(answer.nodes) == 60
+    assert arrows(answer) == {f"link{number:03} -> link{number + 1:03}" for number in range(59)}
+    assert not answer.truncated
+    assert len(requests.taken()) < 80, "three requests for each table would be 177"
 
 
 def test_an_answer_has_what_another_process_wrote(world: World) -> None:
@@ -166,6 +274,31 @@ def test_a_node_with_more_relations_than_are_followed_is_read_again(world: World
     assert (len(answer.nodes), answer.truncated) == (3, False)
 
 
+def test_questions_about_columns_and_tags_read_nothing_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts, made = world.table("facts", "amount"), world.table("made", "revenue")
+    operation = world.operation("sum", [facts], [made], parts={"made.revenue": ["facts.amount"]})
+    world.entity(sub_operation_key(operation, "made.revenue"), expression="sum(amount)")
+    world.index()
+    column, tag = world.column("facts.amount"), f"tag{world.name.rpartition('-')[2]}"
+    world.solr.add(ELEMENTS, [{"identity": column.identity, "tags": {"set": [tag]}}])
+    world.solr.commit(ELEMENTS, soft=True)
+    made_column = world.column("made.revenue").identity
+    expressions = [each.expressions for each in column_flows(world.solr, made_column)]
+    assert expressions == [("sum(amount)",)]
+    assert inheriting(world.solr, tag) == ["db.made.revenue"]
+    requests = Requests(world.solr, monkeypatch)
+    assert [each.expressions for each in column_flows(world.solr, made_column)] == expressions
+    assert {fields for _, fields in requests.taken()} <= {"", "_version_"}
+    assert inheriting(world.solr, tag) == ["db.made.revenue"]
+    assert not [path for path, _ in requests.taken() if path.startswith(f"/{RELATIONS}/")]
+
+
+def inheriting(solr: Solr, tag: str) -> list[str]:
+    return [each.node.name for origin in inherited(solr, TagOrProperty(tag)) for each in origin.inherited]
+
+
 # -- The memory ------------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +321,14 @@ def test_a_connection_has_one_memory_and_takes_it_along(world: World) -> None:
         assert memory_of(other) is memory_of(other)
         assert memory_of(other).bytes > 0
         assert memory_of(world.solr).bytes == 0
+
+
+def test_a_state_that_comes_back_is_another_epoch() -> None:
+    memory = GraphMemory()
+    epochs = [memory.epochs({RELATIONS: state})[RELATIONS] for state in ("a", "a", "b", "a")]
+    assert epochs[0] == epochs[1]
+    assert len(set(epochs)) == 3
+    assert memory.epochs({ELEMENTS: "a"})[ELEMENTS] not in epochs
 
 
 # -- Both ways -------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from navlin.cli import COMMANDS, EPILOG, main
 from navlin.cli.forward import command as forward
 from navlin.cli.invocation import Exit
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
-from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import (
     PASSWORD_VARIABLE,
     PULL_INTERVAL_S,
@@ -28,23 +26,10 @@ from navlin.service.settings.configuration import (
 from navlin.service.settings.typed import settings_of
 from navlin.shipped import CONF, SYSTEMD
 from tests.support.manual import DOCS, blocks, documents, links, page
+from tests.support.shipped_extractors import SHIPPED, SHOWN
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = CONF / "navlin.toml"
-# Exclude extractors that other tests of the session register.
-EXTRACTORS = {
-    name: each for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
-}
-
-
-def shown() -> dict[str, Any]:
-    """The example configuration with every commented-out ``#key = value`` enabled."""
-    lines = [re.sub(r'^#(?=["\w.]+ = )', "", line) for line in EXAMPLE.read_text().splitlines()]
-    return tomllib.loads("\n".join(lines))
-
-
-SHOWN = shown()
-SHOWN_SOURCES = {source["extractor"]: source for source in SHOWN["source"]}
 
 
 def as_toml(item: Field[Any]) -> Any:
@@ -62,9 +47,9 @@ def as_toml(item: Field[Any]) -> Any:
 
 
 def test_the_example_is_a_valid_configuration() -> None:
-    configuration = read_configuration(EXAMPLE, EXTRACTORS, {})
+    configuration = read_configuration(EXAMPLE, SHIPPED, {})
 
-    assert {source.registration.name for source in configuration.sources} == set(EXTRACTORS)
+    assert {source.registration.name for source in configuration.sources} == set(SHIPPED)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -127,7 +112,7 @@ def test_every_configuration_in_the_documents_is_valid(tmp_path: Path) -> None:
         if 'master = "yarn"' in text:
             text += '\n[solr]\nurl = "http://solr/solr"\n'
         file.write_text(text)
-        assert read_configuration(file, EXTRACTORS, {}).file == file, name
+        assert read_configuration(file, SHIPPED, {}).file == file, name
     assert len([*blocks("toml")]) > 8
 
 

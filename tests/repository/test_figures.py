@@ -50,6 +50,9 @@ SET_NOT_MEASURED = {
     "Vector drops the line at 100 KiB": "limits of shippers",
     "A body has at most 64 KiB, an edit 2 MiB, a query 4 MiB, what Cloudera's SDK writes 8 MiB, events 16 MiB": "bounds",
     "a snapshot of at most 15 seconds with its age": "how old what `/metrics` answers may be",
+    "a walk ends after 30 s": "the default of `--max-seconds`",
+    "a walk of more than 30 seconds": "the same",
+    "The walk ends after 30 seconds": "the same",
     "in some 192 MiB at most": "the bound of what a process remembers of the graph",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }

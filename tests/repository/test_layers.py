@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "navlin.causes": set[str](),
     "navlin.urls": set[str](),
     "navlin.bounded_http": set[str](),
+    "navlin.port_listener": set[str](),
     "navlin.java": set[str](),
     "navlin.own_environment": set[str](),
     "navlin.java_child": set[str](),
@@ -40,6 +41,7 @@ MAY_IMPORT = {
         "navlin.causes",
         "navlin.urls",
         "navlin.bounded_http",
+        "navlin.port_listener",
         "navlin.kerberos",
     },
     "navlin.solr_server": {"navlin.index.solr.connection", "navlin.java", "navlin.shipped", "navlin.files"},
@@ -83,6 +85,7 @@ MAY_IMPORT = {
         "navlin.edit",
         "navlin.index",
         "navlin.render",
+        "navlin.files",
     },
     "navlin.console": {
         "navlin.model",

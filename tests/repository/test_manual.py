@@ -15,7 +15,7 @@ import pytest
 
 from docs.from_code import metrics, reasons, settings, versions
 from docs.from_code.pages import DOCS, PARTS, pages, parts_in, text_of
-from navlin.api import navigator, own
+from navlin.api import forwarding, lines, navigator, own
 from navlin.cli import COMMANDS, main
 from navlin.export.target import targets
 from navlin.index.journal.runs import Status
@@ -117,6 +117,11 @@ def test_every_endpoint_is_documented() -> None:
     assert [each.path for each in own.ENDPOINTS if f"`{each.method} {own.ROOT}{each.path}`" not in text] == []
     theirs = {f"`{each.method} {name}`" for _, name, each in navigator.addresses()}
     assert [each for each in sorted(theirs) if each not in text] == []
+    for each in (lines.ADDRESS, *forwarding.ADDRESSES):
+        section = text.partition(f"### `{each.method} {each.path}`\n")[2].partition("\n### ")[0]
+        assert [name for name, place, _ in each.given if f"| `{name}` | {place} |" not in section] == []
+        assert each.given or each.answers
+        assert [status for status, _ in each.answers if f"| {status} |" not in section] == []
     for path in ("/healthz", "/readyz", "/metrics", "/login", "/logout", "/session", "/api/v1/lineage"):
         assert f" {path}`" in text
 

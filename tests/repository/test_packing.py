@@ -11,6 +11,7 @@ import tarfile
 import time
 import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from navlin.index.solr.connection import SolrAddress, SolrSession
-from navlin.model.extractor import EXTRACTORS
+from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline import packing, reading
 from navlin.pipeline.packing import OF_SPARK, PACKAGES, PYTHON, NotPacked, pack, package_files, required
 from navlin.pipeline.reading import read_into_files, read_splits
 from navlin.pipeline.reading_here import ReaderEnded, read_here
 from navlin.pipeline.warming import Numbered, operations
 from navlin.pipeline.yarn import ENVIRONMENT, Cluster, archive_of_jars
-from navlin.service.loader import load_extractors
+from tests.support.shipped_extractors import SHIPPED, required_settings
 from tests.support.slow_extractors import Deadly, made
 
 REPOSITORY = Path(__file__).parents[2]
@@ -150,42 +151,23 @@ def test_the_archive_of_jars_is_renamed_if_a_jar_changes(tmp_path: Path) -> None
 
 # -- Splits read on navlin's machine -------------------------------------------------------------------------------------
 
-WHERE = {
-    ("hms", ()): False,
-    ("hms", (("sasl", "kerberos"),)): True,
-    ("hms", (("ca_file", "/etc/ca.pem"),)): True,
-    ("yarn", ()): False,
-    ("yarn", (("auth", "kerberos"),)): True,
-    ("yarn", (("ca_file", "/etc/ca.pem"),)): True,
-    ("oozie", ()): False,
-    ("oozie", (("auth", "kerberos"),)): True,
-    ("oozie", (("ca_file", "/etc/ca.pem"),)): True,
-    ("hdfs", ()): True,
-    ("s3", ()): True,
-    ("spark_events", ()): True,
-    # These extractors decide for each split.
-    ("impala_events", ()): False,
-    ("hive_events", ()): False,
-    ("spark_lineage_events", ()): False,
-    ("openlineage_events", ()): False,
-    ("sqoop_publications", ()): False,
-}
-"""(extractor, relevant settings) → whether all of the extractor's splits are read on navlin's machine"""
+WHERE = {"hdfs": True, "s3": True, "spark_events": True}
+"""extractor → whether all of its splits are read on navlin's machine with the settings of the example. The others are read
+by executors, unless a setting names a file of navlin's machine. Those that follow files decide for each split."""
+FILES = {"ca_file": "/etc/ca.pem", "sasl": "kerberos", "auth": "kerberos"}
+"""Settings because of which an extractor needs a file: the CA certificates, or the keytab or ticket cache of a user."""
 
 
-def test_each_extractor_declares_whether_executors_may_read() -> None:
-    built_in = {
-        name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
-    }
-    assert {name for name, _ in WHERE} == built_in
+@pytest.mark.parametrize("name", SHIPPED)
+def test_each_extractor_declares_whether_executors_may_read(name: str) -> None:
+    kind = SHIPPED[name].make
+    source = Source(source_id("c", name), SHIPPED[name].source_type, name, "c")
+    made = kind(source, Estate("c", (source,)), **required_settings(name))
 
-    for (name, settings), here in WHERE.items():
-        made = object.__new__(EXTRACTORS[name].make)
-        for field in EXTRACTORS[name].make.__dataclass_fields__.values():
-            object.__setattr__(made, field.name, field.default)
-        for setting, value in settings:
-            object.__setattr__(made, setting, value)
-        assert made.local is here, (name, settings)
+    assert made.local is WHERE.get(name, False)
+    for setting, value in FILES.items():
+        if hasattr(made, setting):
+            assert replace(made, **{setting: value}).local, setting
 
 
 def test_local_reading_gives_the_same_rows_as_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +211,7 @@ import sys
 from pathlib import Path
 from navlin.pipeline.reading_here import read_here
 from navlin.pipeline.warming import Numbered
+from tests.support.shipped_extractors import SHIPPED, required_settings
 from tests.support.slow_extractors import Slow, made
 list(read_here(made(Slow), [Numbered(0), Numbered(1)], Path(sys.argv[1]), processes=2))
 """

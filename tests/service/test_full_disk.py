@@ -40,7 +40,7 @@ def namespace() -> tuple[str, ...]:
     return full_disk.NAMESPACE
 
 
-def inside(namespace: tuple[str, ...], module: str, *arguments: Path) -> Any:
+def inside(namespace: tuple[str, ...], module: str, *arguments: Path | str) -> Any:
     command = [*namespace, sys.executable, "-m", f"tests.support.{module}", *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr
@@ -102,6 +102,34 @@ def test_serve_waits_for_space_and_continues_by_itself(
         assert "nothing is extracted below 48 MiB" in " ".join(text.split())
     assert "solr restarted" in unguarded["then"]
     assert all(seen["left"].values())
+    assert seen["exit_code"] == 0
+
+
+@pytest.mark.services
+def test_a_full_disk_of_sparks_scratch_files_delays_runs_and_loses_nothing(
+    namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
+) -> None:
+    seen = inside(namespace, "serve_on_full_directories", tmp_path, "scratch")
+
+    assert seen["alive"]
+    assert seen["answers"] > 0
+    assert all("No space left on device" in error for error in seen["failures"]), seen["failures"]
+    code, text = seen["status"]
+    assert code == (1 if seen["failures"] else 0), text
+    assert seen["exit_code"] == 0
+
+
+@pytest.mark.services
+def test_a_full_disk_of_all_logs_stops_no_run_and_the_log_goes_on_with_whole_lines(
+    namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
+) -> None:
+    seen = inside(namespace, "serve_on_full_directories", tmp_path, "logs")
+
+    assert seen["alive"]
+    code, text = seen["status"]
+    assert code == 0, text
+    assert "run finished" in seen["logged_after"]
+    assert seen["solr_log_bytes"] > 0
     assert seen["exit_code"] == 0
 
 

@@ -7,7 +7,7 @@ import os
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -121,7 +121,7 @@ def s3_listing(where: str, scheme: str = "http") -> Any:
     address = s3.BucketAddress(
         "lake", f"{scheme}://{where}", "us-east-1", timeout_s=SILENCE_S, wait=lambda seconds: None
     )
-    with patch.dict(os.environ, _S3_OWN), s3.asking(address) as bucket:
+    with patch.dict(os.environ, _S3_OWN), closing(s3.Bucket(address)) as bucket:
         return sum(len(page.objects) for page in bucket.pages("", ""))
 
 

@@ -19,12 +19,13 @@ from navlin.index.journal.runs import load_positions, save_positions
 from navlin.index.journal.saved_values import dumps, loads
 from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
-from navlin.model.extractor import Extractor
+from navlin.model.extractor import PUSH, Extractor
 from navlin.model.plan import Positions
 from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Position
 from navlin.pipeline.reading import ReadSummary, read_splits, summarize
 from tests.pipeline import test_extractor_contract as contract
+from tests.support.shipped_extractors import SHIPPED
 
 RAW = {
     "not UTF-8": b"_\xff",
@@ -36,13 +37,7 @@ RAW = {
     "255 bytes": b"x" * 255,
     "a reverse": "\u202egol".encode(),
 }
-FOLLOWERS = [
-    contract.hive_events,
-    contract.impala_events,
-    contract.openlineage_events,
-    contract.spark_events,
-    contract.spark_lineage_events,
-]
+FOLLOWERS = [contract.CASES[name] for name, each in SHIPPED.items() if each.mode is PUSH]
 
 
 def renamed(file: Path, middle: bytes) -> bytes:

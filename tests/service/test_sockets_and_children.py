@@ -76,7 +76,7 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     **dict.fromkeys(
         (
             ("navlin.demo.estate", "requests.put"), ("navlin.demo.estate", "subprocess.run"),
-            ("navlin.demo.hadoop", "socket.socket"), ("navlin.demo.hadoop", "subprocess.Popen"),
+            ("navlin.demo.ports", "socket.socket"), ("navlin.demo.hadoop", "subprocess.Popen"),
             ("navlin.demo.job", "pyspark.sql.SparkSession.builder.master"), ("navlin.demo.metastore", "socket.socket"),
             ("navlin.demo.metastore", "subprocess.Popen"), ("navlin.demo.serving", "subprocess.Popen"),
             ("navlin.demo.serving", "subprocess.run"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from navlin.demo import hadoop
-from navlin.demo.hadoop import YARN_PORTS, YARN_SERVICES, NameNode, free_ports
+from navlin.demo.hadoop import YARN_SERVICES, NameNode
+from navlin.demo.ports import reserved_port
 
 NAMESERVICE: Final = "ns1"
 
@@ -37,7 +37,7 @@ class Hadoop(hadoop.Hadoop):
         self._java_options = tuple(java_options)
         self._settings = dict(settings or {})
         if ha:
-            rpc, http = (f"127.0.0.1:{port}" for port in free_ports(2))
+            rpc, http = (f"127.0.0.1:{port}" for port in (reserved_port(), reserved_port()))
             self._namenodes = (*self._namenodes, NameNode("nn2", rpc, http))
 
     def __enter__(self) -> Self:
@@ -88,15 +88,8 @@ class Hadoop(hadoop.Hadoop):
             self._processes[each.id].send("await")
 
     def start_yarn(self) -> None:
-        """Start YARN next to a running HDFS (some 6 to 10 s). If a port chosen when HDFS started is no longer free, use
-        other ports. Harmless if YARN runs."""
+        """Start YARN next to a running HDFS (some 6 to 10 s). Harmless if YARN runs."""
         if "yarn" not in self._processes:
-            if not all(_is_free(self._ports[key]) for key in YARN_PORTS):
-                others = free_ports(len(YARN_PORTS))
-                self._ports |= {
-                    key: f"127.0.0.1:{port}" for key, port in zip(YARN_PORTS, others, strict=True)
-                }
-                self._write_configuration()
             self._start("yarn", YARN_SERVICES)
 
     def kill(self, which: int = 0) -> None:
@@ -160,15 +153,3 @@ class Hadoop(hadoop.Hadoop):
 
 def _only_image(_: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith("edits")]
-
-
-def _is_free(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    with socket.socket() as probe:
-        # As for Java's servers, a recently closed connection does not block the port.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, int(port)))
-        except OSError:
-            return False
-    return True

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from navlin.demo.children import end_with_parent
+from navlin.demo.ports import reserved_port
 from navlin.java import QUICK, JavaProgram
-from tests.services.kerberos import free_port
 
 SOURCE: Final = Path(__file__).with_name("JobHistory.java")
 
@@ -22,15 +22,15 @@ class JobHistoryServer:
     def __init__(
         self, directory: Path, jars: Path, *, settings: Mapping[str, str], java_options: Sequence[str] = ()
     ) -> None:
-        port = free_port()
+        port = reserved_port()
         self.url = f"http://localhost:{port}"
         self._directory = directory
         self._settings = {
             "fs.defaultFS": "file:///",
             "hadoop.tmp.dir": str(directory / "tmp"),
             "mapreduce.jobhistory.webapp.address": f"127.0.0.1:{port}",
-            "mapreduce.jobhistory.address": f"127.0.0.1:{free_port()}",
-            "mapreduce.jobhistory.admin.address": f"127.0.0.1:{free_port()}",
+            "mapreduce.jobhistory.address": f"127.0.0.1:{reserved_port()}",
+            "mapreduce.jobhistory.admin.address": f"127.0.0.1:{reserved_port()}",
             "mapreduce.jobhistory.intermediate-done-dir": str(directory / "intermediate"),
             "mapreduce.jobhistory.done-dir": str(directory / "done"),
             **settings,

@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape
 
 import requests
 
+from navlin.demo.ports import reserved_port
 from navlin.java import QUICK
 from tests.services.hadoop import Hadoop
 from tests.services.job_history import JobHistoryServer
-from tests.services.kerberos import free_port
 
 _JVM: Final = " ".join(
     ["-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -55,7 +55,7 @@ class MapReduceCluster:
             # Otherwise an ended job is listed only after three minutes.
             "mapreduce.jobhistory.move.interval-ms": "2000",
             # Clients ask the JobHistoryServer how a job ended.
-            "mapreduce.jobhistory.address": f"127.0.0.1:{free_port()}",
+            "mapreduce.jobhistory.address": f"127.0.0.1:{reserved_port()}",
             "mapreduce.jobhistory.intermediate-done-dir": "/mr-history/tmp",
             "mapreduce.jobhistory.done-dir": "/mr-history/done",
         }
@@ -78,7 +78,7 @@ class MapReduceCluster:
             for each in ("hdfs", "datanode"):  # required at the start, and missing in the jars
                 (self._directory / "hadoop" / "classes" / "webapps" / each).mkdir(parents=True)
             stack.callback(self.hadoop.stop)
-            # All in one process, at once: a port that is bound later may be taken by then.
+            # All in one process, which starts faster than two.
             self.hadoop.launch(yarn=True)
             self.hadoop.await_ready()
             for each in _DIRECTORIES:

@@ -785,10 +785,10 @@ def test_check_names_the_settings_that_truncate_plans(
 ) -> None:
     write_log(tmp_path, log_start(), spark_environment(**properties), application(), start(0, scan("d.t")))
     answer = list(Follower(tmp_path).extractor.check())
-    assert answer[0] == f"{tmp_path}: 1 event logs"
+    assert answer[0] == f"{tmp_path}: 1 event log"
     assert [line.split(": ")[1].split(" is ")[0] for line in answer[1:]] == named
 
 
 def test_check_gives_no_advice_if_the_log_lacks_its_settings(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application(), start(0, scan("d.t")))
-    assert list(Follower(tmp_path).extractor.check()) == [f"{tmp_path}: 1 event logs"]
+    assert list(Follower(tmp_path).extractor.check()) == [f"{tmp_path}: 1 event log"]

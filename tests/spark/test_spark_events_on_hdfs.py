@@ -234,12 +234,12 @@ def test_an_unreadable_rolling_log_names_the_missing_group(
     hdfs_writer.chmod(log, "770")
     bob, carol = follower(hadoop_user="bob"), follower(hadoop_user="carol")
     extracted = (
-        f"1 event logs cannot be read, such as {hdfs.url}{log}: bob may not list {log} "
+        f"1 event log cannot be read, such as {hdfs.url}{log}: bob may not list {log} "
         "(owner alice, group analysts, drwxrwx---): add bob to the group analysts"
     )
 
     assert bob.extractor.plan(Positions({}, NOW_MS)).note == extracted
-    assert list(bob.extractor.check()) == [f"{hdfs.url}{directory}: 1 event logs", extracted]
+    assert list(bob.extractor.check()) == [f"{hdfs.url}{directory}: 1 event log", extracted]
     assert executions(bob) == ["5"], "the others are read all the same"
     assert executions(carol) == ["0", "5"]
 

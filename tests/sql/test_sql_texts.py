@@ -614,7 +614,7 @@ def test_a_chain_of_common_table_expressions_takes_linear_time(reader: SqlReader
             id="queries",
         ),
         pytest.param(
-            chained(60, "SELECT x.*, y.* FROM {before} x, {before} y"), "columns together", id="doubling"
+            chained(60, "SELECT x.*, y.* FROM {before} x, {before} y"), "columns in total", id="doubling"
         ),
         pytest.param(
             "SELECT " + "struct(" * 400 + "a" + ")" * 400 + " FROM t", "more than 1 s", id="backtracking"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extractors.yarn.engines import EngineJob, YarnReading
-from extractors.yarn.pig import Pig
+from extractors.yarn.pig import READER
 from linker.purge import purge
 from navlin.index.journal.holder import Holder
 from navlin.index.solr.solr import Solr
@@ -35,9 +35,9 @@ def ran(number: int, *, state: str = "SUCCEEDED", **properties: str) -> list[Ent
         NOW_MS,
         NOW_MS,
         NOW_MS,
-        Pig().told(said),
+        READER.told(said),
     )
-    records = Pig().records(YarnReading(SOURCE, ESTATE), [job])
+    records = READER.records(YarnReading(SOURCE, ESTATE), [job])
     return [each for each in records if isinstance(each, Entity | Relation)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from extractors.yarn.sqoop import Sqoop
+from extractors.yarn.sqoop_records import READER
 from navlin.model.records import Position
 from tests.support.sqoop_jobs import EXPORT, QUERY_IMPORT, TABLE_IMPORT, captured, extracted, without_yarn
 from tests.support.stored import stored
@@ -50,7 +50,6 @@ MAX_TOLD_BYTES = 1 << 20
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_odd_value_is_bounded_and_becomes_records(name: str) -> None:
-    sqoop = Sqoop()
     for base in (TABLE_IMPORT, EXPORT):
         for odd in ODD:
             text = str(odd).lower() if isinstance(odd, bool) else str(odd)
@@ -59,10 +58,10 @@ def test_an_odd_value_is_bounded_and_becomes_records(name: str) -> None:
                 if "args.0" in name
                 else {**base, name: text}
             )
-            if not sqoop.run_of(properties):
+            if not READER.run_of(properties):
                 assert name == "mapreduce.job.map.class"
                 continue
-            told = orjson.dumps(sqoop.told(properties), option=orjson.OPT_PASSTHROUGH_DATACLASS)
+            told = orjson.dumps(READER.told(properties), option=orjson.OPT_PASSTHROUGH_DATACLASS)
             assert len(told) < MAX_TOLD_BYTES
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from extractors.yarn.configuration import properties_of
-from extractors.yarn.sqoop import Sqoop
+from extractors.yarn.sqoop_records import READER
 from tests.support.sqoop_jobs import captured
 
 SAMPLES = (
@@ -70,9 +70,8 @@ REFUSED = {
 def told(properties: dict[str, Any]) -> Any:
     """Return the parsed job with these properties; None if Sqoop did not submit it."""
     page = {"conf": {"property": [{"name": name, "value": value} for name, value in properties.items()]}}
-    sqoop = Sqoop()
-    read = properties_of(page, sqoop.reads)
-    return sqoop.told(read) if sqoop.run_of(read) else None
+    read = properties_of(page, READER.reads)
+    return READER.told(read) if READER.run_of(read) else None
 
 
 def test_every_property_of_the_samples_is_classified(corpora: Path) -> None:

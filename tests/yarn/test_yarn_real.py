@@ -3,7 +3,6 @@ real HDFS."""
 
 from __future__ import annotations
 
-import socket
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import requests
 
 from extractors.hdfs import Hdfs
 from extractors.hms import HiveMetastore
@@ -260,16 +258,3 @@ def test_check_shows_the_answering_service(yarn: Hadoop) -> None:
     source = Source(source_id("c", YARN), YARN, YARN, "c")
     first, _ = Yarn(source, Estate("c", (source,)), (yarn.yarn,)).check()
     assert first.startswith(f"{yarn.yarn} answers: Hadoop 3.5.0, ACTIVE")
-
-
-@pytest.mark.services
-def test_yarn_starts_on_other_ports_if_its_own_are_taken(hadoop_jars: Path, tmp_path: Path) -> None:
-    cache = hadoop_jars.parent / "hadoop-launcher"
-    with Hadoop(tmp_path / "hadoop", hadoop_jars, cache=cache) as hadoop, socket.socket() as taken:
-        host, _, port = hadoop.yarn.removeprefix("http://").rpartition(":")
-        taken.bind((host, int(port)))
-        taken.listen()
-        hadoop.start_yarn()
-        assert not hadoop.yarn.endswith(f":{port}")
-        found = requests.get(f"{hadoop.yarn}/ws/v1/cluster/info", timeout=30).json()
-        assert found["clusterInfo"]["state"] == "STARTED"

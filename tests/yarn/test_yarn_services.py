@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +11,7 @@ from urllib.parse import urlencode
 import orjson
 import pytest
 
-from extractors.rest import RestAddress, RestError, RestUnavailable, asking
+from extractors.rest import RestAddress, RestError, RestService, RestUnavailable
 from extractors.yarn import Yarn
 from navlin.model.plan import Positions
 from tests.services.rest import JobHistory, ResourceManager, RestServer, as_json
@@ -62,7 +63,7 @@ def test_a_failing_one_is_asked_once_whatever_trailing_slashes_its_address_has()
         one.routes["/"] = lambda *_: (503, {}, b"starting")
         with (
             pytest.raises(RestUnavailable),
-            asking(RestAddress("X", "urls", (f"{one.url}/", one.url))) as service,
+            closing(RestService(RestAddress("X", "urls", (f"{one.url}/", one.url)))) as service,
         ):
             service.get("/ws/v1/cluster/info", "clusterInfo")
         assert len(one.asked) == 1
@@ -153,9 +154,8 @@ def test_a_configured_user_is_sent(resource_manager: ResourceManager) -> None:
 
 
 def test_invalid_settings_are_reported() -> None:
-    extractor = Yarn(
-        SOURCE, ESTATE, ("rm:8088", "http://etl:pw@rm:8088"), ("http://h:x",), 0, page_size=1, user="u"
-    )
+    urls = ("rm:8088", "http://etl:pw@rm:8088")
+    extractor = Yarn(SOURCE, ESTATE, urls, ("http://h:x",), overlap_s=0, page_size=1, user="u")
     assert [setting for setting, _ in extractor.problems()] == [
         "urls", "urls", "history_urls", "overlap_s", "page_size",
     ]  # fmt: skip

@@ -7,8 +7,6 @@ INSERT and CREATE AS across formats: each kind of source into each kind of targe
 | delta         | d           | label | town |
 | iceberg       | local.src.i | label | town |
 | jdbc          | j           | label | town |
-| view          | v           | l     | t    |
-| view_of_delta | vd          | l     | t    |
 
 --- insert_from_{of}
 -- id = {source}.id

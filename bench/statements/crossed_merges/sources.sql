@@ -1,20 +1,20 @@
 MERGE across formats: each kind of source into each kind of target that has it.
 
-| of            | source      | label | town |
-| parquet       | p           | label | town |
-| csv           | c           | label | town |
-| hive          | h           | label | town |
-| delta         | d           | label | town |
-| iceberg       | local.src.i | label | town |
-| jdbc          | j           | label | town |
-| view          | v           | l     | t    |
-| view_of_delta | vd          | l     | t    |
+| of            | source      | label | town | table       |
+| parquet       | p           | label | town | p           |
+| csv           | c           | label | town | c           |
+| hive          | h           | label | town | h           |
+| delta         | d           | label | town | d           |
+| iceberg       | local.src.i | label | town | local.src.i |
+| jdbc          | j           | label | town | j           |
+| view          | v           | l     | t    | p           |
+| view_of_delta | vd          | l     | t    | d           |
 
 --- merge_from_{of}
--- id = {source}.id
--- name = {source}.{label}
--- city = {source}.{town}, {out}.city
--- * ~ ({source}.id), ({out}.id)
+-- id = {table}.id
+-- name = {table}.label
+-- city = {table}.town, {out}.city
+-- * ~ ({table}.id), ({out}.id)
 CREATE TABLE {out} (id INT, name STRING, city STRING) USING {format};
 INSERT INTO {out} VALUES (1, 'x', 'y');
 MERGE INTO {out} t USING {source} s ON t.id = s.id

@@ -86,7 +86,7 @@ def _long_varints(page: MessageBytes, at: Ints, rows: Ints, value: Numbers, leng
 
 def read_packed(page: MessageBytes, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
     """Yield all numbers in these spans as (rows, numbers): two arrays that give, for each number, the row of its span
-    and the number itself. Each pair has at most a few million numbers.
+    and the number itself. Each pair has at most a few million numbers. Raises `Malformed`.
     """
     some = ends > starts
     rows, starts, ends = rows[some], starts[some], ends[some]
@@ -171,9 +171,8 @@ def joined(paths: Any, names: pa.StringArray) -> Any:
 
 
 def bad_name(names: pa.BinaryArray) -> int:
-    """Return the first row with an empty name, which only the root may have, or with a slash in the name; -1 if there
-    is none.
-    """
+    """Return the first row with an empty name, or else the first with a slash in its name; -1 if there is none. The root,
+    which alone has an empty name, must not be among the rows."""
     offsets, data = pieces(names)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():

@@ -46,16 +46,16 @@ Page = tuple[list[Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class ListParameters:
-    query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
-    limit: Annotated[int, "How many at most."] = DEFAULT_LIMIT
-    offset: Annotated[int, "How many of the first to pass over."] = 0
+    query: Annotated[str, "Query in Solr's syntax (default: everything)."] = EVERYTHING
+    limit: Annotated[int, "Maximum number of results."] = DEFAULT_LIMIT
+    offset: Annotated[int, "Number of results to skip."] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PageParameters:
-    query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
-    limit: Annotated[int, "How many at most; a page with fewer is the last."] = DEFAULT_LIMIT
-    cursorMark: Annotated[str, "* for the first page, then what the page before answered."] = "*"
+    query: Annotated[str, "Query in Solr's syntax (default: everything)."] = EVERYTHING
+    limit: Annotated[int, "Maximum number of results; a page with fewer is the last."] = DEFAULT_LIMIT
+    cursorMark: Annotated[str, "* for the first page, then the cursorMark of the previous page."] = "*"
 
 
 def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
@@ -70,7 +70,7 @@ def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
         answered = _listed(request.solr, given, core)
         return list(map(forms(request.solr), answered.documents))
 
-    summary = f"The {resource} that match."
+    summary = f"Search {resource}."
     return Endpoint("GET", f"/{resource}", Role.LINEAGE_VIEWER, summary, ListParameters, answer, lenient=True)
 
 
@@ -83,7 +83,7 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
         pages = _pages(request.solr, given.query, core, given.limit, given.cursorMark)
         return _sent(pages, resource, forms(request.solr))
 
-    summary = f"The {resource} that match, by identity, a page."
+    summary = f"Search {resource} page by page, in order of identity."
     return Endpoint(
         "POST",
         f"/{resource}/paging",

@@ -36,7 +36,7 @@ ONE = Endpoint(
     "GET",
     "/entities/{id}",
     Role.LINEAGE_VIEWER,
-    "One entity, as it is now.",
+    "Get an entity.",
     OneParameters,
     _one,
     lenient=True,

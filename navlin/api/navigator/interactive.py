@@ -24,19 +24,21 @@ NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
-    limit: Annotated[int, "How many at most; 0 counts only."] = DEFAULT_LIMIT
-    offset: Annotated[int, "How many of the first to pass over."] = 0
-    facetFields: Annotated[tuple[str, ...], "Fields whose values are counted."] = ()
-    facetPrefix: Annotated[str, "What a value must begin with to be counted."] = ""
-    filterQueries: Annotated[tuple[str, ...], "What must match as well; may bear a tag."] = ()
-    facetRanges: Annotated[Any, "Ranges to count: none are."] = None
-    firstClassEntitiesOnly: Annotated[bool, "Without columns, partitions, parts of operations."] = False
+    query: Annotated[str, "Query in Solr's syntax (default: everything)."] = EVERYTHING
+    limit: Annotated[int, "Maximum number of results; 0 only counts."] = DEFAULT_LIMIT
+    offset: Annotated[int, "Number of results to skip."] = 0
+    facetFields: Annotated[tuple[str, ...], "Fields whose values are to be counted."] = ()
+    facetPrefix: Annotated[str, "Prefix of the values that are counted."] = ""
+    filterQueries: Annotated[
+        tuple[str, ...], "A further query that results must match; it may have a tag."
+    ] = ()
+    facetRanges: Annotated[Any, "Ranges to count; not supported."] = None
+    firstClassEntitiesOnly: Annotated[bool, "Leave out columns, partitions and parts of operations."] = False
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestParameters:
-    query: Annotated[str, "What was typed so far."] = EVERYTHING
+    query: Annotated[str, "The text typed so far."] = EVERYTHING
 
 
 def _find(request: ApiRequest) -> dict[str, Any]:
@@ -81,13 +83,13 @@ def _suggest(request: ApiRequest) -> list[str]:
 
 
 FIND = Endpoint(
-    "GET", "/interactive/entities", Role.LINEAGE_VIEWER, "A search.", Parameters, _find, lenient=True
+    "GET", "/interactive/entities", Role.LINEAGE_VIEWER, "Search.", Parameters, _find, lenient=True
 )
 FIND_BY_BODY = Endpoint(
     "POST",
     "/interactive/entities",
     Role.LINEAGE_VIEWER,
-    "A search with counts.",
+    "Search, with counts of values.",
     Parameters,
     _find,
     lenient=True,
@@ -97,7 +99,7 @@ SUGGEST = Endpoint(
     "GET",
     "/interactive/suggestions",
     Role.LINEAGE_VIEWER,
-    "Names that begin so.",
+    "Suggest names that begin with a text.",
     SuggestParameters,
     _suggest,
     lenient=True,

@@ -41,16 +41,18 @@ class ExportDirection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    entityIds: Annotated[tuple[str, ...], "Where it begins. Repeatable."]
-    length: Annotated[int, "How many hops in each direction."] = 2
-    mergeDeletedEntities: Annotated[bool, "Passes through what is deleted, and does not show it."] = True
+    entityIds: Annotated[tuple[str, ...], "Identity of a start entity. Repeatable."]
+    length: Annotated[int, "Number of hops in each direction."] = 2
+    mergeDeletedEntities: Annotated[bool, "Follow paths through deleted entities without showing them."] = (
+        True
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ExportParameters:
-    ids: Annotated[tuple[str, ...], "Where it begins: the body, a list of up to 100."]
-    direction: Annotated[ExportDirection, "Where to go."] = ExportDirection.DOWNSTREAM
-    length: Annotated[int, "How many hops; -1 for all."] = -1
+    ids: Annotated[tuple[str, ...], "Identities of the start entities: the body, a list of up to 100."]
+    direction: Annotated[ExportDirection, "Direction."] = ExportDirection.DOWNSTREAM
+    length: Annotated[int, "Number of hops; -1 for all."] = -1
 
 
 def _columns(request: ApiRequest) -> dict[str, Any]:
@@ -169,7 +171,7 @@ COLUMNS = Endpoint(
     "GET",
     "/lineage",
     Role.LINEAGE_VIEWER,
-    "Entities around some, and relations.",
+    "Get the lineage around entities, with its relations.",
     Parameters,
     _columns,
     lenient=True,
@@ -179,7 +181,7 @@ EXPORT = Endpoint(
     "POST",
     "/lineage3/export",
     Role.LINEAGE_VIEWER,
-    "What follows from some entities, or led to them, as a list of children.",
+    "Export the upstream or downstream of entities, as lists of children.",
     ExportParameters,
     _export,
     lenient=True,

@@ -26,14 +26,14 @@ MOST: Final = 1_000
 @dataclass(frozen=True, slots=True)
 class PurgeParameters:
     deleteTimeThresholdMinutes: Annotated[
-        int, "What was deleted or executed longer ago goes.", range(MOST_MINUTES + 1)
+        int, "Minimum age in minutes of what is removed.", range(MOST_MINUTES + 1)
     ] = SIXTY_DAYS_MINUTES
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryParameters:
-    limit: Annotated[int, "How many at most, the newest first.", range(1, MOST + 1)] = 100
-    offset: Annotated[int, "How many of the newest to pass over.", range(MOST + 1)] = 0
+    limit: Annotated[int, "Maximum number of results, newest first.", range(1, MOST + 1)] = 100
+    offset: Annotated[int, "Number of the newest to skip.", range(MOST + 1)] = 0
 
 
 def _purge(request: ApiRequest) -> dict[str, Any]:
@@ -84,7 +84,7 @@ PURGE = Endpoint(
     "POST",
     "/maintenance/purge",
     Role.ADMINISTRATOR,
-    "Asks for a purge; while one is going on, answers with that.",
+    "Request a purge; while one runs, return that one.",
     PurgeParameters,
     _purge,
     ACCEPTED,
@@ -94,7 +94,7 @@ RUNNING = Endpoint(
     "GET",
     "/maintenance/running",
     Role.LINEAGE_VIEWER,
-    "The purges that run or wait, as a list.",
+    "List running and waiting purges.",
     Nothing,
     _running,
     lenient=True,
@@ -103,7 +103,7 @@ HISTORY = Endpoint(
     "GET",
     "/maintenance/history",
     Role.LINEAGE_VIEWER,
-    "The last purges, the newest first.",
+    "List the history of purges, newest first.",
     HistoryParameters,
     _history,
     lenient=True,

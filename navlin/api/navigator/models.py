@@ -108,13 +108,15 @@ def _writes(path: str, summary: str, parameters: type[Any], answer: Callable[[Ap
 _NAMESPACE = "/models/namespaces/{namespace}"
 _CLASS = "/models/packages/{package}/classes/{name}/properties"
 ENDPOINTS = (
-    _writes("/models", "Registers models; again as often as one likes.", Nothing, _register),
-    _reads("/models/namespaces", "All namespaces.", Nothing, _namespaces),
-    _writes("/models/namespaces", "Registers a namespace.", Nothing, _new_namespace),
-    _reads(_NAMESPACE, "One namespace.", NamespaceParameters, _namespace),
-    _reads(f"{_NAMESPACE}/properties", "The properties of a namespace.", NamespaceParameters, _properties),
-    _writes(f"{_NAMESPACE}/properties", "Registers a property.", NamespaceParameters, _new_property),
-    _reads(_CLASS, "The properties that a class has.", ClassParameters, _properties_of_class),
-    _writes(_CLASS, "Gives a class properties.", ClassParameters, _map_to_class),
-    _reads("/models/properties/mappings", "Which properties each class has.", Nothing, _mappings),
+    _writes("/models", "Register models; repeating this changes nothing.", Nothing, _register),
+    _reads("/models/namespaces", "List all namespaces.", Nothing, _namespaces),
+    _writes("/models/namespaces", "Register a namespace.", Nothing, _new_namespace),
+    _reads(_NAMESPACE, "Get a namespace.", NamespaceParameters, _namespace),
+    _reads(
+        f"{_NAMESPACE}/properties", "List the properties of a namespace.", NamespaceParameters, _properties
+    ),
+    _writes(f"{_NAMESPACE}/properties", "Register a property.", NamespaceParameters, _new_property),
+    _reads(_CLASS, "List the properties of a class.", ClassParameters, _properties_of_class),
+    _writes(_CLASS, "Add properties to a class.", ClassParameters, _map_to_class),
+    _reads("/models/properties/mappings", "List the properties of each class.", Nothing, _mappings),
 )

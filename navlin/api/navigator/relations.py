@@ -26,5 +26,5 @@ def _one(request: ApiRequest) -> dict[str, Any]:
 LIST = list_endpoint("relations", RELATIONS, lambda solr: relation_json)
 PAGE = page_endpoint("relations", RELATIONS, lambda solr: relation_json)
 ONE = Endpoint(
-    "GET", "/relations/{id}", Role.LINEAGE_VIEWER, "One relation.", OneParameters, _one, lenient=True
+    "GET", "/relations/{id}", Role.LINEAGE_VIEWER, "Get a relation.", OneParameters, _one, lenient=True
 )

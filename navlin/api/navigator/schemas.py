@@ -30,7 +30,7 @@ FIELDS = Endpoint(
     "GET",
     "/schemas/{resource}/fields",
     Role.LINEAGE_VIEWER,
-    "Fields that a query may name.",
+    "List the fields that a query may name.",
     Parameters,
     _fields,
     lenient=True,

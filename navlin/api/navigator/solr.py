@@ -98,9 +98,17 @@ def _endpoint(
 
 _SELECT = "/solr/{core}/select"
 ENDPOINTS = (
-    _endpoint("GET", "/solr/admin/cores", "How large the cores are.", Nothing, _cores),
-    _endpoint("GET", _SELECT, "Documents and counts.", CoreParameters, _select),
-    _endpoint("POST", _SELECT, "Documents and counts, asked for by a form.", CoreParameters, _select),
-    _endpoint("GET", "/solr/{core}/schema", "The fields of a core.", CoreParameters, _schema),
-    _endpoint("GET", "/debug/devMode", "Whether the tools may ask Solr.", Nothing, _dev_mode),
+    _endpoint("GET", "/solr/admin/cores", "Get the sizes of the cores.", Nothing, _cores),
+    _endpoint("GET", _SELECT, "Select documents and counts.", CoreParameters, _select),
+    _endpoint(
+        "POST",
+        _SELECT,
+        "Select documents and counts, with the parameters as a form.",
+        CoreParameters,
+        _select,
+    ),
+    _endpoint("GET", "/solr/{core}/schema", "List the fields of a core.", CoreParameters, _schema),
+    _endpoint(
+        "GET", "/debug/devMode", "Tell tools whether requests to Solr are enabled.", Nothing, _dev_mode
+    ),
 )

@@ -20,9 +20,9 @@ from navlin.questions.declare.question import Lines
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters(parameters.Parameters):
-    target: Annotated[str, "The model: what `navlin export --help` lists."]
+    target: Annotated[str, "The target, one of those that `navlin export --help` lists."]
     option: Annotated[
-        tuple[str, ...], "An option of the target's own, as NAME=VALUE or, of a switch, NAME. Repeatable."
+        tuple[str, ...], "An option of the target, as NAME=VALUE, or as NAME for a switch. Repeatable."
     ] = ()
 
 
@@ -73,8 +73,8 @@ ENDPOINT = Endpoint(
     "GET",
     "/export/{target}",
     Role.LINEAGE_VIEWER,
-    "The graph in another model, as a download.",
+    "Export the graph to another catalogue's model, as a download.",
     Parameters,
     _answer,
-    returns="The records of the target, as they come.",
+    returns="The target's records, one after the other.",
 )

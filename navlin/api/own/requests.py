@@ -24,7 +24,7 @@ def submit(request: ApiRequest, job: Job, arguments: Mapping[str, Any]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    id: Annotated[str, "As it was answered."]
+    id: Annotated[str, "Id of the request, from the answer to it."]
 
 
 def request_of(request: ApiRequest) -> Request:
@@ -58,7 +58,7 @@ READ = Endpoint(
     "GET",
     "/requests/{id}",
     Role.LINEAGE_VIEWER,
-    "How far a request is, and its answer.",
+    "Get the progress and the result of a request.",
     Parameters,
     _answer,
     returns="state (waiting, running, done, failed), step, answer (as --json of the command), error.",

@@ -23,7 +23,7 @@ LOG_OUT = Endpoint(
     "POST",
     "/users/{name}/logout",
     Role.ADMINISTRATOR,
-    "End every session of a user.",
+    "End all sessions of a user.",
     Parameters,
     _answer,
     takes_body=True,

@@ -24,13 +24,14 @@ from navlin.export.values import ExportedDataset, ExportedOperation, ExportedRun
 class Options:
     namespace: Annotated[
         str,
-        "What stands behind the @ of names: Atlas's atlas.metadata.namespace; the cluster's name without it.",
+        "Namespace after the @ of names: Atlas's atlas.metadata.namespace (default: the cluster's name).",
     ] = ""
-    hook: Annotated[bool, "Messages for the Kafka topic ATLAS_HOOK in place of requests."] = False
+    hook: Annotated[bool, "Write messages for the Kafka topic ATLAS_HOOK instead of requests."] = False
     as_documented: Annotated[
-        bool, "Names and kinds of dependency as Cloudera's and Atlas's documents have them, not the hooks."
+        bool,
+        "Use the names and kinds of dependency that Cloudera and Atlas document, not those of the hooks.",
     ] = False
-    hook_user: Annotated[str, "Who sends the messages of --hook."] = "navlin"
+    hook_user: Annotated[str, "User name in the messages of --hook."] = "navlin"
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:

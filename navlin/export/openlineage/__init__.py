@@ -29,11 +29,11 @@ _REFUSED: Final = frozenset({"error", "failed", "failure"})
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    namespace: Annotated[str, "The namespace of jobs; the cluster's name without it."] = ""
+    namespace: Annotated[str, "Namespace of jobs (default: the cluster's name)."] = ""
     parent: Annotated[
-        bool, "Name the run that each is a part of: OpenMetadata wants it, Marquez renames jobs by it."
+        bool, "Name the parent of each run. OpenMetadata requires it; Marquez renames jobs by it."
     ] = False
-    endpoint: Annotated[str, "Where a server takes events, below its address."] = "/api/v1/lineage"
+    endpoint: Annotated[str, "Path below the server's address that accepts events."] = "/api/v1/lineage"
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:

@@ -18,6 +18,8 @@ from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 OPERATIONS_A_QUERY: Final = 100
+EXECUTIONS_TOGETHER: Final = 1_000
+"""Maximum number of executions that are read for several operations in one request."""
 OF_ONE_TIME: Final = 10
 """Maximum number of executions to examine per operation if several share the newest record time."""
 _RUNNING: Final = ("status:RUNNING", "-deleted:true")
@@ -121,25 +123,37 @@ def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
     """Return operation id → its latest executions, newest first, at most ``rows`` each, with the fields of a
     listing."""
-    searches = [
-        {
-            "q": q.term("endpoint1Ids", each),
-            "fq": _FILTERS,
-            "fl": "endpoint1Ids,endpoint2Ids",
-            "sort": "asOf desc,identity asc",
-            "rows": rows,
-        }
-        for each in operations
-    ]
-    answers = graph.solr.select_each(RELATIONS, searches)
-    listed = {
-        operation: [execution for document in answer["response"]["docs"] for _, execution in _ends(document)]
-        for operation, answer in zip(operations, answers, strict=True)
-    }
+    listed: dict[str, list[str]] = {each: [] for each in operations}
+    crowded: list[str] = []
+    batches = list(in_batches(listed, OPERATIONS_A_QUERY))
+    together = [_newest_first(q.terms("endpoint1Ids", batch), EXECUTIONS_TOGETHER) for batch in batches]
+    for batch, answer in zip(batches, graph.solr.select_each(RELATIONS, together), strict=True):
+        if answer["response"]["numFound"] > EXECUTIONS_TOGETHER:
+            crowded.extend(batch)
+            continue
+        for document in answer["response"]["docs"]:
+            for operation, execution in _ends(document):
+                if operation in listed and len(listed[operation]) < rows:
+                    listed[operation].append(execution)
+    alone = [_newest_first(q.term("endpoint1Ids", each), rows) for each in crowded]
+    for operation, answer in zip(crowded, graph.solr.select_each(RELATIONS, alone), strict=True):
+        listed[operation] = [
+            execution for document in answer["response"]["docs"] for _, execution in _ends(document)
+        ]
     known = graph.entities_of((each for ids in listed.values() for each in ids), EXECUTION_LISTED)
     return {
         operation: sorted((known[each] for each in ids if each in known), key=lambda run: -run.started_ms)
         for operation, ids in listed.items()
+    }
+
+
+def _newest_first(query: str, rows: int) -> dict[str, Any]:
+    return {
+        "q": query,
+        "fq": _FILTERS,
+        "fl": "endpoint1Ids,endpoint2Ids",
+        "sort": "asOf desc,identity asc",
+        "rows": rows,
     }
 
 

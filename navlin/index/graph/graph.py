@@ -7,8 +7,9 @@ All queries of the graph go through `Graph`, and all changes through `navlin.ind
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from navlin.index.graph import entity as entity_fields
@@ -18,6 +19,7 @@ from navlin.index.graph.filters import NOT_OF_USERS, EntityFilter, RelationFilte
 from navlin.index.graph.neighbours import Neighbours, Wanted, first_by_id, in_parts, neighbours, parts_of
 from navlin.index.graph.presentation import with_end_names
 from navlin.index.graph.relation import BOTH, End, Side, StoredRelation
+from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.schema.fields import ELEMENTS, RELATIONS, date_ms, solr_date
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
@@ -28,6 +30,8 @@ IDS_A_QUERY: Final = 1_000
 CLAUSES_A_QUERY: Final = 200
 TEXT_CHARS: Final = 1_000
 OPERATIONS_OF_TEXT: Final = 100
+ENDS_KEPT: Final = 20_000
+"""Maximum number of ends whose entities are kept, because walks meet the same ends again."""
 ANY_ENTITY: Final = EntityFilter()
 ANY_RELATION: Final = RelationFilter()
 
@@ -40,8 +44,12 @@ class Graph:
 
     @property
     def at_hand(self) -> bool:
-        """Whether nothing is gained by reading ahead."""
+        """Whether everything read recently was in memory, so that reading ahead would not save any requests."""
         return False
+
+    def sources(self) -> tuple[KnownSource, ...]:
+        """Return every live source in the index, ordered by id."""
+        return known_sources(self.solr)
 
     # -- Entities --------------------------------------------------------------------------------------------------------
 
@@ -76,8 +84,8 @@ class Graph:
             if self.solr.count(ELEMENTS, query, *filters) == len(batch):
                 found.update(batch)
             else:
-                params = {"q": query, "fq": filters, "fl": entity_fields.ID, "rows": IDS_A_QUERY}
-                found.update(document["identity"] for document in self._documents(ELEMENTS, params))
+                read, _ = self.solr.page(ELEMENTS, query, entity_fields.ID, filters=filters, rows=IDS_A_QUERY)
+                found.update(document["identity"] for document in read)
         return found
 
     def present_now(self, ids: Iterable[str]) -> set[str]:
@@ -95,8 +103,8 @@ class Graph:
         """
         newest = 0
         for name in ("started", "ended", "lastModified"):
-            told = {"q": q.in_range(name, "*", solr_date(until_ms)), "fq": NOT_OF_USERS, "rows": 1}
-            found = self._documents(ELEMENTS, {**told, "sort": f"{name} desc", "fl": name})
+            told, sort = q.in_range(name, "*", solr_date(until_ms)), f"{name} desc"
+            found, _ = self.solr.page(ELEMENTS, told, name, filters=NOT_OF_USERS, sort=sort, rows=1)
             newest = max([newest, *(date_ms(document[name]) for document in found)])
         return newest
 
@@ -151,8 +159,10 @@ class Graph:
         query = f"queryText:{q.phrase(' '.join(text[:TEXT_CHARS].split()))}"
         for source_id in sources:
             filters = (*EntityFilter(("OPERATION",)).filters(), q.term("sourceId", source_id))
-            params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": OPERATIONS_OF_TEXT}
-            found += map(StoredEntity.of, self._documents(ELEMENTS, params))
+            read, _ = self.solr.page(
+                ELEMENTS, query, entity_fields.VIEW, filters=filters, rows=OPERATIONS_OF_TEXT
+            )
+            found += map(StoredEntity.of, read)
         same = [each for each in found if each.text.split() == text.split()]
         return sorted(same, key=lambda each: (each.placeholder, sources.index(each.source_id), each.id))
 
@@ -246,24 +256,42 @@ class Graph:
         """Return the relations found for each request; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or `FLOWING`."""
         return neighbours(self.solr, wanted, fields)
 
+    def likely_ahead(
+        self, ids: Collection[str], side: Side, types: Sequence[str], hops: int, most: int
+    ) -> set[str]:
+        """Return ids that live relations of these types lead to, in at most so many ``hops``, from these ids at
+        ``side``; none if there are more than ``most`` relations.
+
+        A hint for what to read soon, never an answer: Solr follows the relations of each shard by themselves.
+        """
+        near, far = f"endpoint{side}Ids", f"endpoint{3 - side}Ids"
+        chained = f"{{!graph from={near} to={far} maxDepth={hops} traversalFilter=$through v=$begin}}"
+        params = {
+            "q": chained,
+            "begin": q.terms(near, ids),
+            "through": f"+{q.one_of('type', types)} -deleted:true",
+            "fq": tuple(RelationFilter(tuple(types), deleted=False).filters()),
+            "fl": far,
+            "rows": most,
+        }
+        response = self.solr.select(RELATIONS, params)["response"]
+        if response["numFound"] > most:
+            return set()
+        return {each for document in response["docs"] for each in document[far]}
+
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
         """Return the first ``rows`` matching relations of these ids, and the total number of matches. Relations are
         sorted by their source's time, newest first, with those flagged deleted last."""
-        params = {
-            "q": q.terms(f"endpoint{side}Ids", of),
-            "fq": tuple(where.filters()),
-            "fl": relation_fields.TYPED,
-            "sort": "asOf desc,identity asc"
-            if where.deleted is False
-            else "deleted asc,asOf desc,identity asc",
-            "rows": rows,
-        }
-        response = self.solr.select(RELATIONS, params)["response"]
-        documents = with_end_names(self.solr, response["docs"])
-        found = [relation for document in documents for relation in StoredRelation.each_of(document)]
-        return found, int(response["numFound"])
+        ends, filters = q.terms(f"endpoint{side}Ids", of), tuple(where.filters())
+        sort = "" if where.deleted is False else "deleted asc,"
+        sort += "asOf desc,identity asc"
+        read, total = self.solr.page(
+            RELATIONS, ends, relation_fields.TYPED, filters=filters, sort=sort, rows=rows
+        )
+        documents = with_end_names(self.solr, read)
+        return [relation for document in documents for relation in StoredRelation.each_of(document)], total
 
     def relations_by_type(self, identity: str, side: Side, where: RelationFilter) -> dict[str, int]:
         """Return type → number of matching relations of one entity."""
@@ -304,9 +332,9 @@ class Graph:
         return map(StoredRelation.of, self.solr.cursor(RELATIONS, query, fields, filters=filters))
 
     def _best(self, query: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        params = {"q": query, "fq": tuple(where.filters()), "fl": entity_fields.CORE, "rows": rows}
-        documents = self._documents(ELEMENTS, {**params, "sort": "score desc,identity asc"})
-        return list(map(StoredEntity.of, documents))
+        filters, sort = tuple(where.filters()), "score desc,identity asc"
+        found, _ = self.solr.page(ELEMENTS, query, entity_fields.CORE, filters=filters, sort=sort, rows=rows)
+        return list(map(StoredEntity.of, found))
 
     def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
         """Return the subset of ``values`` (at most a thousand) that occurs in the field of a matching document.
@@ -317,8 +345,8 @@ class Graph:
         found: set[str] = set()
         sought = list(values)
         while sought:
-            params = {"q": q.terms(field, sought), "fq": filters, "fl": field, "rows": IDS_A_QUERY}
-            documents = self._documents(core, params)
+            wanted = q.terms(field, sought)
+            documents, _ = self.solr.page(core, wanted, field, filters=filters, rows=IDS_A_QUERY)
             for value in (document[field] for document in documents):
                 found.update([value] if isinstance(value, str) else value)
             if len(documents) < IDS_A_QUERY:
@@ -344,15 +372,12 @@ class Graph:
         for answer in self.solr.select_each(core, searches):
             yield from answer["response"]["docs"]
 
-    def _documents(self, core: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        documents: list[dict[str, Any]] = self.solr.select(core, params)["response"]["docs"]
-        return documents
-
 
 def end_of(entity: StoredEntity) -> End:
     return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
 
 
+@lru_cache(maxsize=ENDS_KEPT)
 def entity_of(end: End) -> StoredEntity:
     """Create an entity from a relation's end. Fields that an end does not have keep their defaults."""
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)

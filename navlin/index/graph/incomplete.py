@@ -56,9 +56,9 @@ def incomplete_operations(
         filters.append(
             q.absent("incompleteReasons") if reason == NO_REASON else q.term("incompleteReasons", reason)
         )
-    params = {"q": _INCOMPLETE, "fq": filters, "rows": limit, "start": offset, "sort": "identity asc"}
-    answer = solr.select(ELEMENTS, params)["response"]
-    return tuple(map(StoredEntity.of, answer["docs"])), int(answer["numFound"])
+    sort = "identity asc"
+    found, total = solr.page(ELEMENTS, _INCOMPLETE, filters=filters, sort=sort, rows=limit, start=offset)
+    return tuple(map(StoredEntity.of, found)), total
 
 
 def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:

@@ -1,12 +1,15 @@
 """Memory of a process: the parts of the graph that were read last, each with the versions of its documents.
 
-Nothing here is current by itself. `navlin.index.graph.remembered` compares the versions with those of the index before an
-answer is given, so the memory may be emptied at any moment, and needs no message from the processes that write.
+Nothing here is current by itself. `navlin.index.graph.remembered` compares the state of the index, or the versions, with
+those of the index for each answer, so the memory may be emptied at any moment, and needs no message from the processes that
+write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from sys import intern
 from threading import Lock
 from typing import Any, Final, NamedTuple
@@ -36,11 +39,14 @@ class PartKind(NamedTuple):
     most: int = 0
 
 
-class RememberedPart(NamedTuple):
-    """The result of one search: ``value``, made from documents with these ``versions``, which are all that matched."""
+@dataclass(slots=True)
+class RememberedPart:
+    """The result of one search: ``value``, made from documents with these ``versions``, which are all that matched.
+    ``epoch`` is the epoch of the last question that read the part, or found it unchanged (`GraphMemory.epochs`)."""
 
     value: Any
     versions: Sequence[int]
+    epoch: int = field(default=0, compare=False)
 
 
 class GraphMemory:
@@ -54,6 +60,18 @@ class GraphMemory:
         self._old: dict[PartKind, dict[str, RememberedPart]] = {}
         self._young_bytes = self._old_bytes = 0
         self._ends: dict[End, End] = {}
+        self._states: dict[str, tuple[Hashable, int]] = {}
+        self._numbers = count(1)
+
+    def epochs(self, states: Mapping[str, Hashable]) -> dict[str, int]:
+        """Return core → epoch of these states of the cores, which were read just now. The epoch of a core changes
+        whenever its state differs from the state given before. So a part with the same epoch, which was read after the
+        epoch began, is as current as a search at the time of ``states``."""
+        with self._lock:
+            for core, state in states.items():
+                if core not in self._states or self._states[core][0] != state:
+                    self._states[core] = state, next(self._numbers)
+            return {core: self._states[core][1] for core in states}
 
     @property
     def bytes(self) -> int:
@@ -110,7 +128,7 @@ class GraphMemory:
                 )
                 for each in value
             )
-        return RememberedPart(value, tuple(result.versions))
+        return RememberedPart(value, tuple(result.versions), result.epoch)
 
     def _end(self, end: End) -> End:
         known = self._ends.get(end)

@@ -45,8 +45,7 @@ def with_end_names(solr: Solr, relations: Sequence[Document]) -> list[Document]:
     ]
     names: dict[str, str] = {}
     for batch in in_batches(dict.fromkeys(identity for _, _, identity in ends), IDS_A_QUERY):
-        query = {"q": q.terms("identity", batch), "fl": CORE, "rows": len(batch)}
-        for entity in solr.select(ELEMENTS, query)["response"]["docs"]:
+        for entity in solr.page(ELEMENTS, q.terms("identity", batch), CORE, rows=len(batch))[0]:
             names[entity["identity"]] = readable_name(entity)
     for relation, field, identity in ends:
         if identity in names:

@@ -1,11 +1,12 @@
 """The graph for questions that read much of it, with a memory of what earlier questions read.
 
-A question reads the remembered parts of the graph from memory and the other parts from the index. When the answer is
-made, one request for each few thousand ids asks the index for the versions of the documents behind the remembered parts.
-Every write changes the version of a document, and a document that is new or gone changes the number of versions. If the
-versions are the same, the answer is as current as a search at the end of the question. Parts that have changed are
-forgotten, and the question is asked again. So no answer depends on a message from a process that writes, and a Solr that
-was restored, upgraded or written by another program is no special case.
+A question reads the remembered parts of the graph from memory and the other parts from the index. It begins with one request
+for the state of the index. Parts that were read or checked at the same state are current. When the answer is made, one
+request for each few thousand ids asks the index for the versions of the documents behind the other remembered parts. Every
+write changes the version of a document, and a document that is new or gone changes the number of versions. If the versions
+are the same, the answer is as current as a search at the end of the question. Parts that have changed are read again, and if
+they differ, the question is asked again. So no answer depends on a message from a process that writes, and a Solr that was
+restored, upgraded or written by another program is no special case.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from navlin.index.graph.neighbours import (
     first_by_id,
     neighbours,
 )
-from navlin.index.graph.relation import BOTH, FLOWING, IDENTIFIED, VERSION, WALKED, Side
+from navlin.index.graph.relation import BOTH, FLOWING, IDENTIFIED, VERSION, WALKED, Side, StoredRelation
+from navlin.index.graph.sources import FIELDS as SOURCE_FIELDS
+from navlin.index.graph.sources import KnownSource, sources_in
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import solr_query as q
 from navlin.index.solr.solr import Solr
 from navlin.model.batches import in_batches
-from navlin.model.keys import RelationType
+from navlin.model.keys import EntityType, RelationType
 from navlin.model.refusal import Refusal
 
 ROUNDS: Final = 4
@@ -45,6 +48,8 @@ MOST_DOCUMENTS: Final = 20_000
 """Maximum number of documents of one check whose versions are compared one by one, to find the ids that have changed."""
 FLOW_TYPES: Final = frozenset({RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value})
 _LIVE: Final = EntityFilter(deleted=False)
+_SOURCE: Final = EntityType.SOURCE.value
+_SOURCES: Final = PartKind(ELEMENTS, "type", (), True, SOURCE_FIELDS)
 _T = TypeVar("_T")
 
 
@@ -52,12 +57,13 @@ def answered(solr: Solr, ask: Callable[[Graph], _T]) -> _T:
     """Return what ``ask`` makes of the graph, as current as a search that begins now. ``ask`` may be called several times,
     must not change anything, and may read the graph in several threads, which must have ended when it returns."""
     memory = memory_of(solr)
-    read = PartsRead(solr, memory)
+    read = PartsRead(solr, memory, memory.epochs(solr.visible_states()))
     for _ in range(ROUNDS):
         try:
             answer = ask(RememberedGraph(solr, read))
         except (Refusal, LookupError):
             # The entity may have been added meanwhile, or parts read at different times do not fit.
+            read.doubt()
             if read.is_current():
                 raise
         else:
@@ -68,36 +74,52 @@ def answered(solr: Solr, ask: Callable[[Graph], _T]) -> _T:
 
 @dataclass(slots=True)
 class PartsRead:
-    """The parts of the graph that one question has read. ``current`` were read, or found unchanged, since the question
-    began; ``used`` came from memory, and are still to be checked."""
+    """The parts of the graph that one question has read. ``epochs`` maps cores to the epoch in which the question began;
+    empty if it is unknown. ``current`` are the parts that were read, or found unchanged, since the question began;
+    ``used`` came from memory, and are still to be checked."""
 
     solr: Solr
     memory: GraphMemory
+    epochs: Mapping[str, int] = field(default_factory=dict)
     current: dict[PartKind, dict[str, RememberedPart]] = field(default_factory=dict)
     used: dict[PartKind, dict[str, RememberedPart]] = field(default_factory=dict)
+    trusted: dict[PartKind, dict[str, RememberedPart]] = field(default_factory=dict)
+    """Those of ``current`` that came from memory, with the epoch of the question."""
     absent: bool = False
     """Whether anything that the question looked for was not remembered."""
 
     def look(self, kind: PartKind, ids: Iterable[str]) -> tuple[dict[str, RememberedPart], list[str]]:
         """Return id → result, for the ids that were read before, and the other ids."""
         wanted = list(dict.fromkeys(ids))
-        current = self.current.get(kind, {})
+        current = self.current.setdefault(kind, {})
         found = {one: current[one] for one in wanted if one in current}
-        remembered = self.memory.look(kind, (one for one in wanted if one not in found))
-        if remembered:
-            self.used.setdefault(kind, {}).update(remembered)
+        sought = wanted if not found else [one for one in wanted if one not in found]
+        if remembered := self.memory.look(kind, sought):
+            epoch = self.epochs.get(kind.core)
+            trusted = {one: part for one, part in remembered.items() if part.epoch == epoch}
+            current.update(trusted)
+            self.trusted.setdefault(kind, {}).update(trusted)
+            if len(trusted) < len(remembered):
+                used = {one: part for one, part in remembered.items() if one not in trusted}
+                self.used.setdefault(kind, {}).update(used)
             found |= remembered
-        absent = [one for one in wanted if one not in found]
+        absent = [one for one in sought if one not in found]
         self.absent = self.absent or bool(absent)
         return found, absent
 
     def keep(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
         """Remember results that were read just now."""
-        self.current.setdefault(kind, {}).update(results)
+        self._confirm(kind, results)
         self.memory.keep(kind, results)
 
+    def doubt(self) -> None:
+        """Have all parts that came from memory checked."""
+        for kind, results in self.trusted.items():
+            self.used.setdefault(kind, {}).update(results)
+        self.trusted = {}
+
     def is_current(self) -> bool:
-        """Whether all parts used are as in the index now. Those that have changed are forgotten."""
+        """Whether the value of each part used is as in the index now. Those that have changed are forgotten."""
         used, self.used = self.used, {}
         unchanged = True
         for core in (ELEMENTS, RELATIONS):
@@ -108,17 +130,23 @@ class PartsRead:
                     each for results in group.values() for one in results.values() for each in one.versions
                 }
                 found = {document[VERSION] for document in answer["response"]["docs"]}
-                if answer["response"]["numFound"] == len(expected) and found == expected:
-                    for kind, results in group.items():
-                        self.current.setdefault(kind, {}).update(results)
-                else:
-                    unchanged = False
-                    for kind, results in group.items():
-                        self._compare(kind, results)
+                same = answer["response"]["numFound"] == len(expected) and found == expected
+                for kind, results in group.items():
+                    if same:
+                        self._confirm(kind, results)
+                    elif not self._compare(kind, results):
+                        unchanged = False
         return unchanged
 
-    def _compare(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
-        """Compare the results of one kind with the index, one by one."""
+    def _confirm(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> None:
+        epoch = self.epochs.get(kind.core, 0)
+        for part in results.values():
+            part.epoch = epoch
+        self.current.setdefault(kind, {}).update(results)
+
+    def _compare(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> bool:
+        """Compare the results of one kind with the index, one by one. Return whether all their values are the same,
+        though documents may have been written again."""
         search = _search({kind: results}, f"{VERSION},{kind.field}")
         response = self.solr.select(kind.core, {**search, "rows": MOST_DOCUMENTS})["response"]
         versions: dict[str, set[int]] = {one: set() for one in results}
@@ -129,8 +157,18 @@ class PartsRead:
                     versions[one].add(document[VERSION])
         whole = response["numFound"] <= MOST_DOCUMENTS
         same = {one: each for one, each in results.items() if whole and versions[one] == set(each.versions)}
-        self.memory.forget(kind, [one for one in results if one not in same])
-        self.current.setdefault(kind, {}).update(same)
+        self._confirm(kind, same)
+        changed = [one for one in results if one not in same]
+        self.memory.forget(kind, changed)
+        for one in changed:
+            self.current[kind].pop(one, None)
+        RememberedGraph(self.solr, self).read_again(kind, changed)
+        again = self.current[kind]
+        return all(
+            one in again and _compared(kind, again[one].value) == _compared(kind, each.value)
+            for one, each in results.items()
+            if one not in same
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +180,20 @@ class RememberedGraph(Graph):
 
     @property
     def at_hand(self) -> bool:
-        """Whether everything that was looked for since the last call was remembered."""
+        """Whether everything that was read since the last call was in memory."""
         absent, self.read.absent = self.read.absent, False
         return not absent
+
+    def sources(self) -> tuple[KnownSource, ...]:
+        found, absent = self.read.look(_SOURCES, [_SOURCE])
+        if absent:
+            fields, filters = f"{SOURCE_FIELDS},{VERSION}", ["deleted:false"]
+            documents = list(self.solr.cursor(ELEMENTS, f"type:{_SOURCE}", fields, filters=filters))
+            versions = [document[VERSION] for document in documents]
+            found = {_SOURCE: RememberedPart(sources_in(documents), versions)}
+            self.read.keep(_SOURCES, found)
+        sources: tuple[KnownSource, ...] = found[_SOURCE].value
+        return sources
 
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
         fields = IDENTIFIED if fields == FLOWING else fields
@@ -255,6 +304,21 @@ class RememberedGraph(Graph):
             if name
         }
 
+    def read_again(self, kind: PartKind, ids: Sequence[str]) -> None:
+        """Read those of the results of one kind that are not remembered any more."""
+        if kind.core == RELATIONS and kind.field == "identity":
+            self.names_of_ends(ids)
+        elif kind.core == RELATIONS:
+            side = next(side for side in BOTH if kind.field == f"endpoint{side}Ids")
+            self.neighbours([Wanted(ids, side, kind.types, kind.most)], kind.fields)
+        elif kind.field == "identity":
+            self.entities_of(ids, kind.fields)
+        elif kind == _SOURCES:
+            self.sources()
+        else:
+            where = EntityFilter(kind.types, deleted=False if kind.live else None)
+            self._children(ids, where, MOST_DOCUMENTS, kind.fields)
+
     def _versioned(self, core: str, ids: Iterable[str], fields: str) -> Iterator[dict[str, Any]]:
         for batch in in_batches(ids, IDS_A_QUERY):
             yield from self._of_ids(core, batch, f"{fields},{VERSION}")
@@ -266,6 +330,18 @@ def _kind(wanted: Wanted, fields: str) -> PartKind:
     return PartKind(
         RELATIONS, wanted.field, wanted.types, True, IDENTIFIED if of_flows else fields, wanted.fan_out
     )
+
+
+def _compared(kind: PartKind, value: Any) -> Any:
+    """Return what counts when two values of a part are compared. Flows that were read together with locations have more
+    fields than the part's kind."""
+    if isinstance(value, StoredEntity):
+        return value.document
+    if isinstance(value, StoredRelation):
+        if kind.fields != IDENTIFIED:
+            return value
+        return value._replace(writer="", rule="", ep1=value.ep1._replace(source_id=""))
+    return [_compared(kind, each) for each in value] if isinstance(value, tuple) else value
 
 
 def _within_hop(counts: Mapping[str, int], wanted: Wanted) -> bool:

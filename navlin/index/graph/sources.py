@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
 from navlin.index.schema.fields import ELEMENTS
 from navlin.index.solr.solr import Solr
 
-_FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTemplate"
+FIELDS: Final = "identity,sourceType,originalName,clusterName,serves,granted,sourceTemplate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,11 @@ class KnownSource:
 
 def known_sources(solr: Solr) -> tuple[KnownSource, ...]:
     """Return every live source in the index, ordered by id."""
-    documents = solr.cursor(ELEMENTS, "type:SOURCE", _FIELDS, filters=["deleted:false"])
+    return sources_in(solr.cursor(ELEMENTS, "type:SOURCE", FIELDS, filters=["deleted:false"]))
+
+
+def sources_in(documents: Iterable[Mapping[str, Any]]) -> tuple[KnownSource, ...]:
+    """Return the sources in documents that were read with `FIELDS`, ordered by id."""
     known = [
         KnownSource(
             document["identity"],

@@ -52,7 +52,8 @@ def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, StoredState]
     """Return id → state of the document; absent ids are left out."""
     found: dict[str, StoredState] = {}
     for batch in in_batches(ids, LOOKUP_IDS):
-        for document in _select(solr, core, "{!terms f=identity}" + ",".join(batch), len(batch)):
+        among = "{!terms f=identity}" + ",".join(batch)
+        for document in solr.page(core, among, _STATE_FIELDS[core], rows=len(batch))[0]:
             stored = _stored_state(document)
             found[stored.identity] = stored
     return found
@@ -126,8 +127,9 @@ def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
         sought = set(batch)
         while sought:
             claims = "{!terms f=claimedIds}" + ",".join(sought)
-            form = {"q": claims, "fq": "deleted:false", "fl": "claimedIds", "rows": LOOKUP_IDS}
-            relations = solr.select(RELATIONS, form)["response"]["docs"]
+            relations, _ = solr.page(
+                RELATIONS, claims, "claimedIds", filters="deleted:false", rows=LOOKUP_IDS
+            )
             for relation in relations:
                 found.update(sought.intersection(relation["claimedIds"]))
             sought = sought - found if len(relations) == LOOKUP_IDS else set()
@@ -145,12 +147,6 @@ def _of(core: str, writer: str) -> list[str]:
     # Exclude entities that a program registered before their source reported them. Such entities are not lost if the
     # source does not list them.
     return [q.term(_WRITER[core], writer), _NOT_IMPLIED if core == RELATIONS else NOT_OF_USERS]
-
-
-def _select(solr: Solr, core: str, query: str, rows: int) -> list[dict[str, Any]]:
-    answer = solr.select(core, {"q": query, "fl": _STATE_FIELDS[core], "rows": rows})
-    documents: list[dict[str, Any]] = answer["response"]["docs"]
-    return documents
 
 
 def _stored_state(document: dict[str, Any]) -> StoredState:

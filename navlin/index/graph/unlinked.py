@@ -82,6 +82,7 @@ def unlinked_relations(
         )
     # A relation without a date is the youngest, as in `unlinked_counts`.
     sort = "if(exists(unlinkedSince),1,0) asc,unlinkedSince desc,identity asc"
-    params = {"q": "unlinked:true", "fq": filters, "fl": TYPED, "rows": limit, "start": offset, "sort": sort}
-    answer = solr.select(RELATIONS, params)["response"]
-    return tuple(map(StoredRelation.of, answer["docs"])), int(answer["numFound"])
+    found, total = solr.page(
+        RELATIONS, "unlinked:true", TYPED, filters=filters, sort=sort, rows=limit, start=offset
+    )
+    return tuple(map(StoredRelation.of, found)), total

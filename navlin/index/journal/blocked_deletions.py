@@ -33,8 +33,8 @@ def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, 
     clauses = [f"treePath:{q.phrase(each)}" for each in places]
     clauses += [f"fileSystemPath:{q.phrase(each.replace('%25', '%'))}" for each in places]
     filters = [q.term("sourceId", source_id), "deleted:false"]
-    params = {"q": " ".join(clauses), "fq": filters, "fl": f"{CORE},treePath", "rows": 2 * len(places)}
-    documents = solr.select(ELEMENTS, params)["response"]["docs"]
+    fields, rows = f"{CORE},treePath", 2 * len(places)
+    documents, _ = solr.page(ELEMENTS, " ".join(clauses), fields, filters=filters, rows=rows)
     return {tree_path_of(document): StoredEntity.of(document) for document in documents}
 
 

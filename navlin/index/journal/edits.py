@@ -69,17 +69,13 @@ def withdraw_edits(solr: Solr, edits: Sequence[Edit]) -> None:
 
 def edits_of(solr: Solr, entity: str, limit: int, offset: int = 0) -> tuple[list[Edit], int]:
     """Return the edits of one entity, newest first, and their total number."""
-    answer = solr.select(
-        EDITS,
-        {
-            "q": q.term("entity_s", entity),
-            "fq": q.term("kind", EDIT),
-            "sort": "lastModified desc,_version_ desc",
-            "start": offset,
-            "rows": limit,
-        },
-    )["response"]
-    return list(_edits(answer["docs"])), int(answer["numFound"])
+    of_entity, edits, sort = (
+        q.term("entity_s", entity),
+        q.term("kind", EDIT),
+        "lastModified desc,_version_ desc",
+    )
+    documents, total = solr.page(EDITS, of_entity, filters=edits, sort=sort, rows=limit, start=offset)
+    return list(_edits(documents)), total
 
 
 def edited_since(solr: Solr, since: str) -> Iterator[str]:

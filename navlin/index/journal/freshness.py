@@ -81,14 +81,10 @@ def freshness_of(solr: Solr, source: KnownSource) -> SourceFreshness:
 
 
 def _whole_ms(solr: Solr, source_id: str) -> int:
-    runs = {
-        "q": f"status:({Status.FINISHED} OR {Status.HELD})",
-        "fq": ["kind:run", f"{{!term f=sourceId}}{source_id}"],
-        "sort": "iteration desc",
-        "rows": RUNS_LOOKED_AT,
-        "fl": "started,body",
-    }
-    for run in solr.select(RUNS, runs)["response"]["docs"]:
+    ended = f"status:({Status.FINISHED} OR {Status.HELD})"
+    filters, sort = ["kind:run", f"{{!term f=sourceId}}{source_id}"], "iteration desc"
+    runs, _ = solr.page(RUNS, ended, "started,body", filters=filters, sort=sort, rows=RUNS_LOOKED_AT)
+    for run in runs:
         if orjson.loads(run["body"])["counts"].get("complete_listings"):
             return date_ms(run["started"])
     return 0

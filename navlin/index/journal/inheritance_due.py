@@ -56,8 +56,9 @@ def note_due(
 
 def read_due(solr: Solr) -> list[Due]:
     """Return at most `NOTES_AT_ONCE` pending notes."""
-    query = {"q": q.term("kind", _DUE), "rows": NOTES_AT_ONCE, "fl": "identity", "sort": "identity asc"}
-    found = [each["identity"] for each in solr.select(RUNS, query)["response"]["docs"]]
+    due, sort = q.term("kind", _DUE), "identity asc"
+    documents, _ = solr.page(RUNS, due, "identity", sort=sort, rows=NOTES_AT_ONCE)
+    found = [each["identity"] for each in documents]
     return [
         Due(
             each["identity"],

@@ -90,7 +90,7 @@ def _newest(saved: SavedPositions) -> int:
 
 
 def _is_current(solr: Solr, source_id: str, known: _Known) -> bool:
-    parameters = {"q": "*:*", "fq": of_positions(source_id), "rows": 1, "sort": "_version_ desc"}
-    found = solr.select(RUNS, {**parameters, "fl": "_version_"})["response"]
-    newest = int(found["docs"][0]["_version_"]) if found["docs"] else 0
-    return (int(found["numFound"]), newest) == (len(known.saved.versions), known.newest)
+    filters, sort = of_positions(source_id), "_version_ desc"
+    found, total = solr.page(RUNS, "*:*", "_version_", filters=filters, sort=sort, rows=1)
+    newest = int(found[0]["_version_"]) if found else 0
+    return (total, newest) == (len(known.saved.versions), known.newest)

@@ -113,8 +113,8 @@ def _write(solr: Solr, name: str, holder: Holder | None, epoch: int, version: in
 
 def _newest_epoch(solr: Solr, name: str) -> int:
     """Return the highest epoch saved under a lease whose document is gone, as after an upgrade of the index."""
-    parameters = {"q": "*:*", "fq": f"{{!term f=sourceId}}{name}", "sort": "epoch_l desc", "rows": 1}
-    found = solr.select(RUNS, {**parameters, "fl": "epoch_l"})["response"]["docs"]
+    own = f"{{!term f=sourceId}}{name}"
+    found, _ = solr.page(RUNS, "*:*", "epoch_l", filters=own, sort="epoch_l desc", rows=1)
     return int(found[0].get("epoch_l", 0)) if found else 0
 
 

@@ -59,10 +59,8 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
     """Return the number of positions that match a clause, and key → saved state of the first ones, by key, in readable
     form."""
     filters = ["kind:position", q.term("sourceId", source_id)]
-    params = {"q": which, "fq": filters, "rows": SHOWN_POSITIONS, "sort": "key asc"}
-    found = solr.select(RUNS, params)["response"]
-    first = {shown(raw(each["key"])): texts_by(shown, loads(each["body"])) for each in found["docs"]}
-    return found["numFound"], first
+    found, total = solr.page(RUNS, which, filters=filters, sort="key asc", rows=SHOWN_POSITIONS)
+    return total, {shown(raw(each["key"])): texts_by(shown, loads(each["body"])) for each in found}
 
 
 def blocked_run(solr: Solr, source_id: str) -> str:
@@ -73,13 +71,8 @@ def blocked_run(solr: Solr, source_id: str) -> str:
     blocked = last_run(solr, source_id, Status.HELD)
     if blocked is None:
         return ""
-    since = {
-        "q": f"iteration:{{{blocked.iteration} TO *]",
-        "fq": ["kind:run", q.term("sourceId", source_id), f"status:{Status.FINISHED}"],
-        "sort": "iteration desc",
-        "rows": 1_000,
-        "fl": "body",
-    }
-    later = solr.select(RUNS, since)["response"]["docs"]
+    since, sort = f"iteration:{{{blocked.iteration} TO *]", "iteration desc"
+    filters = ["kind:run", q.term("sourceId", source_id), f"status:{Status.FINISHED}"]
+    later, _ = solr.page(RUNS, since, "body", filters=filters, sort=sort, rows=1_000)
     believed = any(orjson.loads(run["body"])["counts"].get("complete_listings") for run in later)
     return "" if believed else blocked.run_id

@@ -68,13 +68,8 @@ def open_purge(solr: Solr) -> PurgeRecord | None:
 def ended_purges(solr: Solr, limit: int) -> tuple[list[tuple[PurgeRecord, int]], int]:
     """Return the last ``limit`` finished purges, newest first, each with its end (epoch ms); and their total number."""
     filters = [q.term("kind", "purge"), q.term("status", "finished")]
-    asked = {"q": q.EVERYTHING, "fq": filters, "sort": "started desc", "rows": limit}
-    answer = solr.select(RUNS, asked)["response"]
-    records = [
-        (PurgeRecord(**orjson.loads(document["body"])), date_ms(document["ended"]))
-        for document in answer["docs"]
-    ]
-    return records, int(answer["numFound"])
+    found, total = solr.page(RUNS, q.EVERYTHING, filters=filters, sort="started desc", rows=limit)
+    return [(PurgeRecord(**orjson.loads(each["body"])), date_ms(each["ended"])) for each in found], total
 
 
 def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:

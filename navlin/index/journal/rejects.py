@@ -54,7 +54,7 @@ def rejected(
     wanted = {"source": source, "sourceId": source_id}
     filters = ["kind:reject", *(q.term(field, value) for field, value in wanted.items() if value)]
     sort = "started desc,identity asc"
-    answer = solr.select(RUNS, {"q": "*:*", "fq": filters, "rows": limit, "start": offset, "sort": sort})
+    documents, total = solr.page(RUNS, "*:*", filters=filters, sort=sort, rows=limit, start=offset)
     found = tuple(
         Rejected(
             document.get("source", ""),
@@ -65,9 +65,9 @@ def rejected(
             orjson.loads(document["body"]).get("sample", ""),
             date_ms(document["started"]),
         )
-        for document in answer["response"]["docs"]
+        for document in documents
     )
-    return found, int(answer["response"]["numFound"])
+    return found, total
 
 
 def reject_count(solr: Solr, source_id: str) -> int:

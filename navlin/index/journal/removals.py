@@ -108,11 +108,11 @@ def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
     removed: list[str] = []
     since = solr_date(max(0, since_ms - CLOCKS_DIFFER_MS))
     for batch in in_batches(_runs_since(solr, since), IDS_A_QUERY):
-        where = {"q": q.terms("runId", batch), "fq": "kind:removal", "fl": "body", "rows": _FEW_RECORDS}
-        answer = solr.select(RUNS, where)["response"]
-        bodies = [orjson.loads(each["body"]) for each in answer["docs"]]
+        of_runs = q.terms("runId", batch)
+        found, total = solr.page(RUNS, of_runs, "body", filters="kind:removal", rows=_FEW_RECORDS)
+        bodies = [orjson.loads(each["body"]) for each in found]
         removed += [each for body in bodies if body["of"] == _ENTITY for each in body["ids"]]
-        if answer["numFound"] > _FEW_RECORDS or len(removed) > most:
+        if total > _FEW_RECORDS or len(removed) > most:
             return None
     there = {each["identity"] for each in solr.get(ELEMENTS, removed, "identity")}
     return [each for each in removed if each not in there]
@@ -123,14 +123,9 @@ def newest_run(solr: Solr) -> str:
     Running runs do not count, because they will write more than can be read now. Failed runs do not count, because they
     are repeated under the same id. Runs in the future by Solr's clock do not count, because they would hide changes
     until then."""
-    runs = {
-        "q": "kind:run",
-        "fq": [q.present("runId"), q.one_of("status", (Status.FINISHED, Status.HELD)), NOT_AHEAD],
-        "fl": "runId",
-        "sort": "started desc,identity asc",
-        "rows": 1,
-    }
-    found = solr.select(RUNS, runs)["response"]["docs"]
+    filters = [q.present("runId"), q.one_of("status", (Status.FINISHED, Status.HELD)), NOT_AHEAD]
+    sort = "started desc,identity asc"
+    found, _ = solr.page(RUNS, "kind:run", "runId", filters=filters, sort=sort, rows=1)
     return str(found[0]["runId"]) if found else ""
 
 
@@ -157,14 +152,9 @@ def _require_records(solr: Solr, since: str) -> None:
     later = f"+{q.in_range('iteration', 2)} +{q.in_range('started', since)}"
     for source in solr.facet(RUNS, "sourceId", {"q": later, "fq": ["kind:run"]}):
         of_source = ["kind:run", q.term("sourceId", source)]
-        first = {
-            "q": "*:*",
-            "fq": of_source,
-            "fl": "source,iteration,started",
-            "rows": 1,
-            "sort": "iteration asc",
-        }
-        for run in solr.select(RUNS, first)["response"]["docs"]:
+        fields, sort = "source,iteration,started", "iteration asc"
+        first, _ = solr.page(RUNS, "*:*", fields, filters=of_source, sort=sort, rows=1)
+        for run in first:
             if run["iteration"] > 1 and run["started"] > since:
                 raise UnknownRun(
                     f"{run['source']} had more than {RUNS_KEPT:,} runs since {since}, and no more are"

@@ -84,10 +84,8 @@ def read_request(solr: Solr, request_id: str) -> Request | None:
 def open_requests(solr: Solr) -> list[Request]:
     """Return the requests without an answer, oldest first. Those being written at this moment may be missing."""
     filters = [q.term("kind", "request"), q.one_of("status", [RequestState.WAITING, RequestState.RUNNING])]
-    found = solr.select(
-        RUNS, {"q": q.EVERYTHING, "fq": filters, "rows": 1_000, "fl": "identity", "sort": "started asc"}
-    )
-    ids = [document["identity"] for document in found["response"]["docs"]]
+    found, _ = solr.page(RUNS, q.EVERYTHING, "identity", filters=filters, sort="started asc", rows=1_000)
+    ids = [document["identity"] for document in found]
     # Search results may lag behind by one commit.
     requests = (_request(document) for document in solr.get(RUNS, ids)) if ids else ()
     return sorted((each for each in requests if each.open), key=lambda each: (each.asked_ms, each.id))

@@ -97,9 +97,8 @@ def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
     filters = ["kind:run", f"{{!term f=sourceId}}{source_id}"]
     if statuses:
         filters.append(f"status:({' OR '.join(statuses)})")
-    for document in _select(solr, filters, rows=1, sort="iteration desc"):
-        return _run(document)
-    return None
+    found, _ = solr.page(RUNS, "*:*", filters=filters, sort="iteration desc", rows=1)
+    return _run(found[0]) if found else None
 
 
 def recent_runs(
@@ -111,8 +110,8 @@ def recent_runs(
     if statuses:
         filters.append(q.one_of("status", statuses))
     sort = "started desc,identity asc"
-    answer = solr.select(RUNS, {"q": "*:*", "fq": filters, "rows": limit, "start": offset, "sort": sort})
-    return tuple(map(_run, answer["response"]["docs"])), int(answer["response"]["numFound"])
+    found, total = solr.page(RUNS, "*:*", filters=filters, sort=sort, rows=limit, start=offset)
+    return tuple(map(_run, found)), total
 
 
 def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[tuple[str, ...], int]:
@@ -335,9 +334,3 @@ def forget_positions(solr: Solr, source_id: str) -> None:
 def position_id(source_id: str, key: str) -> str:
     """Return the id of the document that has the position of this key."""
     return f"position:{source_id}:{identify(key)}"
-
-
-def _select(solr: Solr, filters: Sequence[str], *, rows: int, sort: str) -> list[dict[str, Any]]:
-    answer = solr.select(RUNS, {"q": "*:*", "fq": list(filters), "rows": rows, "sort": sort})
-    documents: list[dict[str, Any]] = answer["response"]["docs"]
-    return documents

@@ -1,9 +1,9 @@
 """Tag inheritance as stored in the index.
 
-The reach of a tagged entity consists of the entities that inherit its tags. A few documents of ``nav_runs`` store the
-tags and the entities that these tags reach (one document, unless users stopped some of the tags), and the ids of
-everything that the reach depends on. The `inheritedTag` of an entity lists the tags that reach it, except those that it
-has itself.
+The closure of a tagged entity consists of the entities that inherit its tags (that the tags "reach"). It is stored in
+``nav_runs``, in one document for each group of tags that reach the same entities. Tags differ in this only if users
+stopped some of them. The documents also have the ids of everything on which the closure depends. The `inheritedTag` of
+an entity lists the tags that reach it, except those that it has itself.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def reaching(solr: Solr, identity: str, most: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     where = {"q": q.term("reaches", identity), "fq": _KINDS}
     for tag in solr.facet(RUNS, "reaching", where):
-        params = {**where, "fq": [_KINDS, q.term("reaching", tag)], "fl": _OF_ORIGIN, "rows": most}
-        documents = solr.select(RUNS, {**params, "sort": "identity asc"})["response"]["docs"]
+        filters, sort = [_KINDS, q.term("reaching", tag)], "identity asc"
+        documents, _ = solr.page(RUNS, where["q"], _OF_ORIGIN, filters=filters, sort=sort, rows=most)
         found[tag] = [each[_OF_ORIGIN] for each in documents]
     return found
 

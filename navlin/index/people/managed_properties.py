@@ -55,13 +55,8 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
 def managed_field(solr: Solr, name: str) -> str:
     """Return the field with the values of the managed property ``namespace.name``. It follows from the registered type;
     without a registered type, it is the field that most entities have."""
-    where = {
-        "q": q.term("kind", ModelKind.PROPERTY),
-        "fq": [q.term("entity_s", name)],
-        "fl": "body",
-        "rows": 1,
-    }
-    for document in solr.select(EDITS, where)["response"]["docs"]:
+    of_kind, named = q.term("kind", ModelKind.PROPERTY), q.term("entity_s", name)
+    for document in solr.page(EDITS, of_kind, "body", filters=named, rows=1)[0]:
         return MANAGED.get(str(orjson.loads(document["body"]).get("type")), "cp_") + name
     fields = [prefix + name for prefix in MANAGED_PREFIXES]
     return max(fields, key=lambda field: solr.count(ELEMENTS, q.present(q.literal(field))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from navlin.causes import innermost
 from navlin.kerberos.client import Login
 from navlin.kerberos.messages import KerberosFailed, in_words
 from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
+from navlin.port_listener import check_listener
 from navlin.urls import server_url
 
 POOLED_CONNECTIONS = 16
@@ -49,7 +51,8 @@ class SolrAddress:
     ``ca_file`` is a PEM file of CA certificates to trust instead of the system's. If the path does not exist, the base
     name is looked up in the working directory, where YARN puts files for executors. ``timeout_s`` limits the gap
     between two bytes of a response; the limit for the whole response is derived from it (`navlin.bounded_http`).
-    ``login`` is for a Solr that requires Kerberos; its keytab must be on the connecting machine.
+    ``login`` is for a Solr that requires Kerberos; its keytab must be on the connecting machine. ``listener_uid`` is the
+    user of a Solr on this machine: nothing is sent to a process of another user.
     """
 
     url: str
@@ -59,6 +62,7 @@ class SolrAddress:
     timeout_s: float = 120.0
     connect_timeout_s: float = 10.0
     login: Login | None = None
+    listener_uid: int | None = None
 
     def __post_init__(self) -> None:
         parts = server_url(self.url)
@@ -95,7 +99,9 @@ class SolrSession(requests.Session):
             self.auth = HTTPBasicAuth(address.user, address.password or "")
         # Enough connections for the threads of one `Solr` and for other users of the session. Excess connections would
         # be opened and discarded, with a warning.
-        pools = {"pool_connections": 4, "pool_maxsize": 4 * POOLED_CONNECTIONS}
+        pools: dict[str, Any] = {"pool_connections": 4, "pool_maxsize": 4 * POOLED_CONNECTIONS}
+        if address.listener_uid is not None:
+            pools["check"] = partial(check_listener, address.listener_uid)
         bound(self, MOST_BYTES, **pools)
         self._streams = BoundedAdapter(None, **pools)
 

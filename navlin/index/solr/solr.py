@@ -25,6 +25,11 @@ __all__ = ["AddOutcome", "RefusedDocument", "Solr", "SolrAddress", "SolrError", 
 
 IDS_A_REQUEST: Final = 1_000
 Document = Mapping[str, Any]
+VisibleState = tuple[str, ...]
+"""State of a core's visible index, to be compared only."""
+_STATE: Final = ("version", "numDocs", "maxDoc", "segmentCount", "segmentsFile", "userData")
+"""Lucene's version of the index changes with every change, but after a crash of Solr, or a restored backup, it may be
+reached a second time. The time of the core's start and the segments tell these apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,23 @@ class Solr:
             return [self.select(core, params) for params in searches]
         others = self._threads.map(lambda params: self.select(core, params), searches[1:])
         return [self.select(core, searches[0]), *others]
+
+    def page(
+        self,
+        core: str,
+        query: str,
+        fields: str = "*",
+        *,
+        filters: str | Sequence[str] = (),
+        sort: str = "score desc",
+        rows: int,
+        start: int = 0,
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Return at most ``rows`` of the visible documents that match, from the position ``start`` on, and the number of
+        all that match."""
+        params = {"q": query, "fq": filters, "fl": fields, "sort": sort, "rows": rows, "start": start}
+        response = self.select(core, params)["response"]
+        return response["docs"], int(response["numFound"])
 
     def get(self, core: str, ids: Iterable[str], fields: str = "*") -> list[dict[str, Any]]:
         """Return the current documents with these ids, committed or not; absent ones are left out."""
@@ -172,6 +194,18 @@ class Solr:
         """Whether this is a SolrCloud, whose collections may have several shards."""
         mode: str = self.admin("info/system", {})["mode"]
         return mode == "solrcloud"
+
+    def visible_states(self) -> dict[str, VisibleState]:
+        """Return core → state of the index that searches see now, in one request. Every commit that adds, replaces or
+        removes a document changes the state. Empty for a SolrCloud, whose replicas each have a state, and for a Solr
+        that does not tell the user its state."""
+        try:
+            cores = {} if self.cloud else self.admin("cores", {"action": "STATUS"})["status"]
+        except SolrUnavailable:
+            raise
+        except SolrError:
+            return {}
+        return {core: tuple(_state(status)) for core, status in cores.items() if "index" in status}
 
     # -- Writing -----------------------------------------------------------------------------------------------------
 
@@ -381,6 +415,11 @@ _VERSIONS: Final = {"versions": "true"}
 _TOLERANT: Final = {"update.chain": "tolerant", "maxErrors": "-1", **_VERSIONS}
 _CONFLICT: Final = "version conflict for "
 _VERSION: Final = b'"_version_":'
+
+
+def _state(status: Mapping[str, Any]) -> Iterator[str]:
+    yield str(status.get("startTime"))
+    yield from (str(status["index"].get(name)) for name in _STATE)
 
 
 def _listed(documents: Sequence[tuple[str, bytes]]) -> bytes:

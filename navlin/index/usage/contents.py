@@ -56,13 +56,8 @@ class Accesses:
 def accesses_of(solr: Solr, source_id: str) -> Accesses:
     """Return the access-time coverage of a source's last complete image; empty if there is none, or if part of that
     image could not be read."""
-    asked = {
-        "q": q.one_of("key", (ACCESSES, IMAGE)),
-        "fq": ["kind:position", q.term("sourceId", source_id)],
-        "rows": 2,
-        "fl": "key,body",
-    }
-    documents = solr.select(RUNS, asked)["response"]["docs"]
+    filters = ["kind:position", q.term("sourceId", source_id)]
+    documents, _ = solr.page(RUNS, q.one_of("key", (ACCESSES, IMAGE)), "key,body", filters=filters, rows=2)
     positions = {document["key"]: orjson.loads(document["body"]) for document in documents}
     accesses = positions.get(ACCESSES)
     if accesses is None or accesses["image"] != positions.get(IMAGE):
@@ -76,12 +71,8 @@ def contents_at(graph: Graph, places: Iterable[LocationPath]) -> dict[LocationPa
     wanted = {identify(place.source_id, place.path): place for place in places}
     found: dict[LocationPath, Content] = {}
     for batch in in_batches(wanted, IDS_A_QUERY):
-        asked = {
-            "q": q.terms("identity", batch),
-            "fq": (q.present("contentFiles"), "-deleted:true"),
-            "fl": _CONTENT,
-        }
-        for document in graph.solr.select(ELEMENTS, {**asked, "rows": IDS_A_QUERY})["response"]["docs"]:
+        among, filters = q.terms("identity", batch), (q.present("contentFiles"), "-deleted:true")
+        for document in graph.solr.page(ELEMENTS, among, _CONTENT, filters=filters, rows=IDS_A_QUERY)[0]:
             found[wanted[document["identity"]]] = _of(document)
     return found
 
@@ -106,14 +97,9 @@ def quiet_parents(graph: Graph, source_id: str, paths: Iterable[str], before_ms:
     above = {identify(source_id, up): up for up in map(parent_of, paths)}
     found: set[str] = set()
     for batch in in_batches(above, IDS_A_QUERY):
-        asked = {
-            "q": q.terms("identity", batch),
-            "fq": _quiet(source_id, before_ms),
-            "fl": "identity",
-            "rows": IDS_A_QUERY,
-        }
-        answer = graph.solr.select(ELEMENTS, asked)["response"]["docs"]
-        found.update(above[document["identity"]] for document in answer)
+        among, filters = q.terms("identity", batch), _quiet(source_id, before_ms)
+        quiet, _ = graph.solr.page(ELEMENTS, among, "identity", filters=filters, rows=IDS_A_QUERY)
+        found.update(above[document["identity"]] for document in quiet)
     return found
 
 

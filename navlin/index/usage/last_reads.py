@@ -74,17 +74,18 @@ def last_reads(
         for one in (each.id, *same_table(each.database, each.own_name, metastores))
     }
     for batch in in_batches(ids, IDS_A_QUERY):
-        asked = {"q": q.terms("identity", batch), "fq": q.present("lastRead"), "fl": LAST_READ}
-        for document in graph.solr.select(ELEMENTS, {**asked, "rows": IDS_A_QUERY})["response"]["docs"]:
+        among, with_reads = q.terms("identity", batch), q.present("lastRead")
+        found, _ = graph.solr.page(ELEMENTS, among, LAST_READ, filters=with_reads, rows=IDS_A_QUERY)
+        for document in found:
             ids[document["identity"]] = StoredEntity.of(document).last_read
-    found = []
+    lasts = []
     for (entities, _), at_places in zip(read, _at_places(graph, [places for _, places in read]), strict=True):
         last = at_places
         for each in entities:
             for one in (each.id, *same_table(each.database, each.own_name, metastores)):
                 last = last.or_later(ids[one]._replace(below_ms=0))
-        found.append(last)
-    return found
+        lasts.append(last)
+    return lasts
 
 
 def _at_places(graph: Graph, of: Sequence[Sequence[LocationPath]]) -> list[LastRead]:
@@ -95,15 +96,10 @@ def _at_places(graph: Graph, of: Sequence[Sequence[LocationPath]]) -> list[LastR
         return [LastRead()] * len(of)
     if len(every) > PLACES_A_QUERY:
         return _of_each(graph, of)
-    asked = {
-        "q": _there(every),
-        "fq": f"{q.present('lastRead')} {q.present('lastReadBelow')}",
-        "fl": LAST_READ,
-        "rows": PATHS_A_QUERY,
-    }
-    answer = graph.solr.select(ELEMENTS, asked)["response"]
-    if int(answer["numFound"]) <= PATHS_A_QUERY:
-        known = [(each.path, each.last_read) for each in map(StoredEntity.of, answer["docs"])]
+    with_reads = f"{q.present('lastRead')} {q.present('lastReadBelow')}"
+    found, total = graph.solr.page(ELEMENTS, _there(every), LAST_READ, filters=with_reads, rows=PATHS_A_QUERY)
+    if total <= PATHS_A_QUERY:
+        known = [(each.path, each.last_read) for each in map(StoredEntity.of, found)]
         return [_latest_of(known, places) for places in of]
     return _of_each(graph, of)
 

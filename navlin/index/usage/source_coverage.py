@@ -92,7 +92,5 @@ def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: Pur
 def entries_of(solr: Solr, source_id: str) -> str:
     """Return the setting ``entries`` with which a file system was last read; "" if none was saved."""
     filters = [q.term("sourceId", source_id), q.term("key", ENTRIES)]
-    asked = {"q": "kind:position", "fq": filters, "rows": 1, "fl": "body"}
-    for document in solr.select(RUNS, asked)["response"]["docs"]:
-        return str(orjson.loads(document["body"]))
-    return ""
+    found, _ = solr.page(RUNS, "kind:position", "body", filters=filters, rows=1)
+    return str(orjson.loads(found[0]["body"])) if found else ""

@@ -12,7 +12,7 @@ Entity = Annotated[str, "db.table, db.table.column, a path, or an id.", Typed(fi
 Query = Annotated[str, "A name, words, or Solr's syntax as users of Navigator typed it.", Typed(first=True)]
 Saved = Annotated[str, "Use this saved search instead of QUERY: NAME, or OWNER/NAME.", Typed("NAME")]
 Filter = Annotated[tuple[str, ...], "A further query that results must match. Repeatable.", Typed("QUERY")]
-Source = Annotated[str, "Only of the source of this name.", Typed("NAME")]
+Source = Annotated[str, "Only for the source with this name.", Typed("NAME")]
 Reason = Annotated[str, "Only for this reason, as `navlin status` shows it.", Typed("TEXT")]
 Limit = Annotated[int, "Maximum number of results.", range(1, MOST + 1)]
 Offset = Annotated[int, "Number of results to skip.", range(MOST_OFFSET + 1)]

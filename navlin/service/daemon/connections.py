@@ -141,7 +141,7 @@ class BoundedProtocol(H11Protocol):
         self.cycle.disconnected = True
         self.cycle.message_event.set()
         if self.conn.our_state is h11.SEND_RESPONSE:
-            self.send_400_response("The body comes in too many pieces.")
+            self.send_400_response("The body is sent in too many pieces.")
         else:
             self.transport.abort()
 

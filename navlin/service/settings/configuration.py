@@ -19,7 +19,7 @@ from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
 from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
-from navlin.service.settings.typed import Complain, build, expand, named_tables, suggest
+from navlin.service.settings.typed import Complain, beside, build, expand, named_tables, suggest
 from navlin.service.settings.web_settings import WebSettings
 from navlin.urls import server_url, without_userinfo
 
@@ -337,7 +337,8 @@ def read_configuration(
     exports = _exports(expand(exports_of, environment, ("export",), complain), file, complain)
     if found:
         raise BadConfiguration(tuple(sorted(found, key=lambda problem: problem.line)))
-    settings = {name: _beside(file, section) for name, section in sections.items()}
+    here = file.absolute().parent
+    settings = {name: beside(here, section) for name, section in sections.items()}
     return Configuration(file, **settings, sources=sources, exports=exports)
 
 
@@ -471,17 +472,6 @@ def _paths_beside(file: Path, tables: Any) -> Any:
         else table
         for table in tables
     ]
-
-
-def _beside(file: Path, section: Any) -> Any:
-    """Return a section, with relative paths resolved against the directory of the file."""
-    here = file.absolute().parent
-    paths = {
-        item.name: here / value
-        for item in fields(section)
-        if isinstance(value := getattr(section, item.name), Path) and not value.is_absolute()
-    }
-    return replace(section, **paths) if paths else section
 
 
 def _default(cls: type[Any], name: str) -> Any:

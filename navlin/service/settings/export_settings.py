@@ -15,7 +15,7 @@ from navlin.export.writing import ExportQuestion
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 from navlin.service.settings.toml_positions import KeyPath
-from navlin.service.settings.typed import Complain, build, named_tables, suggest
+from navlin.service.settings.typed import Complain, beside, build, named_tables, suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,6 @@ class ExportKeys(Credentials):
         for given, other in (("user", "password_file"), ("principal", "keytab")):
             if bool(getattr(self, given)) != bool(getattr(self, other)):
                 yield given if getattr(self, given) else other, f"{given} and {other} must be set together"
-
-    def beside(self, directory: Path) -> ExportKeys:
-        """Return a copy with relative paths resolved against a directory."""
-        paths: dict[str, Any] = {
-            each.name: directory / value
-            for each in fields(self)
-            if isinstance(value := getattr(self, each.name), Path)
-        }
-        return replace(self, **paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +81,7 @@ def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[Expo
     """Return the valid exports in a configuration, with relative paths resolved against a directory. Problems are
     reported to ``complain``."""
     found = [_export(table, at, complain) for at, table in named_tables("export", tables, complain)]
-    return tuple(replace(each, keys=each.keys.beside(directory)) for each in found if each is not None)
+    return tuple(replace(each, keys=beside(directory, each.keys)) for each in found if each is not None)
 
 
 def _export(table: Mapping[str, Any], at: KeyPath, complain: Complain) -> ExportSettings | None:

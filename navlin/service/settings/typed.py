@@ -10,7 +10,7 @@ import difflib
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -93,6 +93,18 @@ def named_tables(
                 )
             names.add(name)
         yield (word, place), table
+
+
+def beside(directory: Path, settings: T) -> T:
+    """Return a copy of a dataclass, with relative paths resolved against a directory."""
+    built: Any = settings
+    paths = {
+        item.name: directory / value
+        for item in fields(built)
+        if isinstance(value := getattr(built, item.name), Path)
+    }
+    copy: T = replace(built, **paths)
+    return copy
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from navlin.model.plan import Positions
 from navlin.model.source import HIVE, IMPALA, SPARK, SQOOP
 from tests.lineage_logs import test_hive_events, test_impala_events
 from tests.openlineage import test_openlineage_facets
+from tests.pipeline.test_extractor_contract import CASES
 from tests.spark import test_spark_lineage_events
 from tests.support import damage, openlineage
 from tests.support.damaged.tallies import (
@@ -32,6 +33,7 @@ from tests.support.damaged.tallies import (
     LARGEST_BYTES,
     Damaged,
     Outcome,
+    Reader,
     Tally,
     Task,
     damaged_source,
@@ -44,27 +46,20 @@ from tests.yarn import test_sqoop_publications
 
 @dataclass(frozen=True, slots=True)
 class LineLog:
-    """A line-based log that an extractor follows. ``not_ours`` returns whether, by a rule of the format, a text
-    contains no record of the extractor.
+    """A line-based log that an extractor follows. ``sound`` are the record before and the record after a damaged one, if
+    there are any. ``not_ours`` returns whether, by a rule of the format, a text contains no record of the extractor.
     """
 
     extractor: Callable[[str], LineLogs]
     records: Sequence[Any]
-    sound: tuple[bytes, bytes]
+    sound: Sequence[bytes]
     not_ours: Callable[[bytes], bool]
     ways: Callable[[Any, random.Random], tuple[str, bytes]] = damage.damaged_json
     files_a_plan: int = FILES_A_PLAN
 
     def damage(self, folder: Path, chance: random.Random, count: int) -> Tally:
         tally = Tally()
-        before, after = self.sound
-        directory = folder / "sound"
-        directory.mkdir(parents=True)
-        (directory / "log").write_bytes(before + b"\n" + after + b"\n")
-        (task,) = self._read(directory).values()
-        sound = task.executions
-        if len(sound) != 2:
-            raise Damaged(f"the sound records themselves do not read: {task.summary}")
+        sound = self._executions_of_sound(folder / "sound") if self.sound else set()
         for number in itertools.count():
             if tally.total >= count:
                 return tally
@@ -73,13 +68,23 @@ class LineLog:
             damaged: dict[str, tuple[str, bytes]] = {}
             for file in range(min(self.files_a_plan, count - tally.total)):
                 way, text = self.ways(chance.choice(self.records), chance)
-                (path := directory / f"log{file}").write_bytes(b"\n".join((before, text, after, b"")))
+                (path := directory / f"log{file}").write_bytes(
+                    b"\n".join((*self.sound[:1], text, *self.sound[1:], b""))
+                )
                 damaged[str(path)] = way, text
             for name, task in self._read(directory).items():
                 way, text = damaged[name]
                 tally.add(way, self._outcome(task, Path(name), text, sound))
             shutil.rmtree(directory)
         raise AssertionError("it counts for ever")
+
+    def _executions_of_sound(self, directory: Path) -> set[str]:
+        directory.mkdir(parents=True)
+        (directory / "log").write_bytes(b"\n".join((*self.sound, b"")))
+        (task,) = self._read(directory).values()
+        if len(task.executions) != len(self.sound):
+            raise Damaged(f"the sound records themselves do not read: {task.summary}")
+        return task.executions
 
     def _read(self, directory: Path) -> dict[str, Task]:
         extractor = self.extractor(str(directory))
@@ -91,7 +96,7 @@ class LineLog:
         return tasks
 
     def _outcome(self, task: Task, path: Path, text: bytes, sound: set[str]) -> Outcome:
-        begin = len(self.sound[0]) + 1
+        begin = sum(len(each) + 1 for each in self.sound[:1])
         summary = task.summary
         if summary.failures:
             raise Damaged(f"the file failed: {summary.failures}: {text[:2_000]!r}")
@@ -151,6 +156,26 @@ def json_lines_of(corpora: Sequence[Path], *names: str) -> list[Any]:
 
 def line_of(record: Any) -> bytes:
     return damage.to_json(record).encode()
+
+
+def of_its_case(name: str) -> Reader:
+    """Return a reader of an extractor that follows files of lines: it damages the first line of the extractor's `Case`."""
+
+    def damaged(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
+        directory = folder / "case"
+        directory.mkdir(parents=True)
+        with CASES[name](lambda service: None, directory) as case:
+            [file] = directory.iterdir()
+            line = file.read_bytes().splitlines()[0]
+
+            def follow(directory: str) -> LineLogs:
+                extractor: Any = case.extractor
+                followed: LineLogs = replace(extractor, directory=directory, pattern="log*")
+                return followed
+
+            return LineLog(follow, [json.loads(line)], (), _blank).damage(folder, chance, count)
+
+    return damaged
 
 
 def impala_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:

@@ -1,37 +1,27 @@
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Mapping
 from typing import Final
 
-from tests.support.damaged.event_logs import spark_events
-from tests.support.damaged.hdfs_images import hdfs
-from tests.support.damaged.line_logs import (
-    hive_events,
-    impala_events,
-    openlineage_events,
-    spark_lineage_events,
-    sqoop_publications,
-)
-from tests.support.damaged.metastore_answers import hms
-from tests.support.damaged.oozie_answers import oozie
-from tests.support.damaged.s3_answers import s3
+from extractors.lineage.line_logs import LineLogs
+from tests.support import damaged
+from tests.support.damaged.line_logs import of_its_case
 from tests.support.damaged.tallies import Reader
-from tests.support.damaged.yarn_answers import yarn
+from tests.support.shipped_extractors import SHIPPED
 
-READERS: Final[Mapping[str, Reader]] = {
-    each.__name__: each
-    for each in (
-        hms,
-        hdfs,
-        yarn,
-        oozie,
-        s3,
-        spark_events,
-        spark_lineage_events,
-        impala_events,
-        hive_events,
-        openlineage_events,
-        sqoop_publications,
-    )
+_FOUND: Final[Mapping[str, Reader]] = {
+    name: reader
+    for module in pkgutil.iter_modules(damaged.__path__, f"{damaged.__name__}.")
+    if module.name != __name__
+    for name, reader in vars(importlib.import_module(module.name)).items()
+    if name in SHIPPED
 }
-"""Extractor name → function that damages and reads its records."""
+READERS: Final[Mapping[str, Reader]] = {
+    name: _FOUND.get(name) or of_its_case(name)
+    for name, each in SHIPPED.items()
+    if name in _FOUND or issubclass(each.make, LineLogs)
+}
+"""Extractor name → function that damages and reads its records: the function of that name in a module of this folder. An
+extractor that follows files of lines needs none."""

@@ -7,6 +7,7 @@ import { agreeing, breakable, counted, engineIn, fieldWords, inWords, oneLine, p
 import { html } from "./svg.js";
 
 const TEXTS = ["queryTextFull", "queryText"];
+const TEXT_TITLES = { OOZIE: "Definition", PIG: "Script" };
 const EXPRESSION = "tp_expression";
 const LISTED = 40;
 const VIA_LISTED = 5;
@@ -34,8 +35,8 @@ export function showNode(panel, node, graph, view, acts) {
     ...states.map((state) => html("p", { class: "state" }, state)),
     html("p", { class: "acts" }, ...buttons),
     facts,
-    ...flowsOf("Comes from", graph.into.get(id), "source", graph, acts),
-    ...flowsOf("Goes to", graph.outOf.get(id), "target", graph, acts),
+    ...flowsOf("Upstream", graph.into.get(id), "source", graph, acts),
+    ...flowsOf("Downstream", graph.outOf.get(id), "target", graph, acts),
   );
   if (node.placeholder) facts.append(searchFor(node, acts));
   else fill(facts, id, acts);
@@ -100,8 +101,7 @@ const FLAGS = {
 };
 
 function hopButton(way, words, box, acts) {
-  const attributes = { type: "button", class: "quiet", "data-act": way, "aria-label": `${words.replace(/[←→]/, "").trim()} ${way}` };
-  return html("button", { ...attributes, click: () => acts.hop(box, way) }, words);
+  return html("button", { type: "button", class: "quiet", "data-act": way, click: () => acts.hop(box, way) }, words);
 }
 
 /** Shows a hint, because nothing is selected. */
@@ -137,7 +137,7 @@ function flowsOf(title, edges, far, graph, acts) {
     return html("li", {}, nodeButton(graph.nodes.get(edge[far]), acts), kind);
   });
   const more = edges.length - items.length;
-  if (more > 0) items.push(html("li", { class: "dim" }, `and ${more} more: the list has them`));
+  if (more > 0) items.push(html("li", { class: "dim" }, `and ${more} more in the list`));
   return [html("h3", {}, `${title} ${edges.length}`), html("ul", { class: "flows" }, ...items)];
 }
 
@@ -150,7 +150,7 @@ function searchFor(node, acts) {
 
 /** Adds the fields of an entity from the index. With `brief`, adds only its name and texts. */
 async function fill(place, id, acts, brief = false) {
-  place.replaceChildren(html("p", { class: "dim" }, "Asking…"));
+  place.replaceChildren(html("p", { class: "dim" }, "Loading…"));
   try {
     const shown = await askShown(id);
     const fields = { ...shown.fields.extractor, ...shown.fields.technical, ...shown.fields.linker };
@@ -160,7 +160,7 @@ async function fill(place, id, acts, brief = false) {
     const rows = known.filter(([name]) => !TEXTS.includes(name) && name !== EXPRESSION);
     place.replaceChildren(
       ...(brief ? [html("h3", {}, titleOf(shown))] : []),
-      ...(text ? [html("h3", {}, "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
+      ...(text ? [html("h3", {}, TEXT_TITLES[shown.sourceType] ?? "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
       ...(expression ? [html("h3", {}, "Expression"), html("pre", { class: "query", tabindex: 0 }, printable(expression))] : []),
       ...(brief ? [] : [factsOf(rows, acts), runsOf(shown.executions)]),
     );
@@ -173,7 +173,7 @@ const TAGS = ["tags", "inheritedTag"];
 
 function factsOf(rows, acts) {
   const cells = rows.flatMap(([name, value]) => {
-    const title = html("dt", {}, printable(fieldWords(name)));
+    const title = html("dt", { title: printable(name) }, printable(fieldWords(name)));
     if (TAGS.includes(name)) return [title, html("dd", {}, ...[value].flat().map((tag) => tagOf(name, String(tag), acts)))];
     const text = printable([value].flat().map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", "));
     const cut = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}…` : text;

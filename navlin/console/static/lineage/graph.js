@@ -4,7 +4,7 @@
 const PARTS = new Set(["FIELD", "SUB_OPERATION"]);
 const FLOWS = new Set(["DATA_FLOW", "CONTROL_FLOW"]);
 /** Reasons for a truncation beyond which a new diagram continues. */
-const HIDING = new Set(["nodes", "fan_out", "walked"]);
+const HIDING = new Set(["nodes", "fan_out", "walked", "time"]);
 
 export const keyOf = (edge) => `${edge.type}:${edge.source}:${edge.target}`;
 

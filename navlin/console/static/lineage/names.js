@@ -70,10 +70,11 @@ export function inWords(type) {
   return String(type).toLowerCase().replaceAll("_", " ");
 }
 
-const INITIALS = ["HDFS", "YARN", "S3", "SDK"];
+const INITIALS = ["HDFS", "YARN", "S3", "SDK", "JDBC"];
 
 /** HIVE → Hive; initials stay. */
 export function engineIn(type) {
+  if (type === "MAPREDUCE") return "MapReduce";
   return INITIALS.includes(type) ? type : type.charAt(0) + type.slice(1).toLowerCase();
 }
 

@@ -79,6 +79,7 @@ const WORDS = {
   executions: "only the latest executions are shown. ",
   columns: "column limit reached.",
   walked: "search limit reached.",
+  time: "time limit reached; reload the page to get further.",
   depth: "more beyond the selected depth.",
   nodes: "node limit reached.",
   fan_out: "too many relations to follow from this node.",
