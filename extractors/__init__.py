@@ -3,3 +3,5 @@
 logs with one record per line begins with `extractors.lineage.line_logs.LineLogs`, one that asks a REST service of Hadoop
 with `extractors.rest_extractor.RestExtractor`, and one that reports jobs uses `extractors.lineage.operations.Operation`.
 """
+
+__distribution__ = "navlin"

@@ -16,6 +16,8 @@ from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
 from navlin.index.journal.inheritance_due import note_due
 
+__distribution__ = "navlin"
+
 Rule = Callable[[Linking], int]
 """A function that makes the changes that are due after the last commit. It returns the number of changed documents."""
 

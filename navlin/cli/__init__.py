@@ -16,6 +16,7 @@ from navlin.cli.terminal import prepare_streams, print_traceback, whole_answer
 from navlin.model.printable import printable
 from navlin.model.refusal import Refusal, with_entities
 from navlin.own_environment import open_standard_streams, shut_out, speak_utf_8
+from navlin.own_packages import ForeignPackage, verify_own_packages
 from navlin.questions import NAMES
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 
@@ -181,4 +182,9 @@ def main(context: click.Context, *, file: Path, url: str | None, token_file: Pat
     before = os.umask(OTHERS_NOTHING)
     context.call_on_close(lambda: os.umask(before))
     speak_utf_8(os.environ)
-    context.obj = Invocation(file, os.environ, shut_out(os.environ, sys.path))
+    left_out = shut_out(os.environ, sys.path)
+    try:
+        verify_own_packages()
+    except ForeignPackage as error:
+        raise Failure(str(error), Exit.FAILED) from error
+    context.obj = Invocation(file, os.environ, left_out)

@@ -65,7 +65,7 @@ def _embedded(invocation: Invocation) -> Sequence[str]:
     from navlin.index.admin.cores import CORES
     from navlin.index.solr.solr import Solr
     from navlin.service.maintenance.opening import open_index
-    from navlin.service.solr import jars_directory, reachable_solr
+    from navlin.service.solr import jars_directory, jars_repository, reachable_solr
     from navlin.solr_server import jars
 
     configuration = invocation.configuration()
@@ -73,8 +73,10 @@ def _embedded(invocation: Invocation) -> Sequence[str]:
     absent = () if any(home.glob("*/core.properties")) else CORES
     into = jars_directory(configuration)
     java_home = invocation.environment.get("JAVA_HOME")
+    java = f"{java_home}/bin/java" if java_home else "java"
+    repository = jars_repository(configuration, invocation.environment)
     with jars.progress_on(sys.stderr) as report:
-        jars.fetch("solr", into, report=report, java=f"{java_home}/bin/java" if java_home else "java")
+        jars.fetch("solr", into, report=report, java=java, repository=repository)
     with reachable_solr(configuration, invocation.environment) as reached, Solr(reached.address) as solr:
         open_index(solr, reached.server)
         return absent

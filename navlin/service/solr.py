@@ -3,6 +3,7 @@ directory."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,15 +17,41 @@ from navlin.service.settings.configuration import PASSWORD_VARIABLE, Configurati
 from navlin.shipped import CONF
 from navlin.solr_server import embedded
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
+from navlin.solr_server.jars import JarsNotFetched
+from navlin.solr_server.jars_repository import PASSWORD_VARIABLE as JARS_PASSWORD_VARIABLE
+from navlin.solr_server.jars_repository import JarsRepository
 
 
 def jars_directory(configuration: Configuration) -> Path:
     """Return the directory of Solr's jars: the configured directory, or else the directory that ``make jars`` fills, or
-    else a directory below the state directory."""
-    in_checkout = CONF.parent / ".jars" / "solr"
+    that a package or the bundle installs, or else a directory below the state directory."""
     if configuration.solr.jars_directory is not None:
         return configuration.solr.jars_directory
-    return in_checkout if in_checkout.is_dir() else configuration.navlin.state_directory / "jars" / "solr"
+    for folder in (CONF.parent / ".jars" / "solr", Path(sys.prefix) / "jars" / "solr"):
+        if folder.is_dir():
+            return folder
+    return configuration.navlin.state_directory / "jars" / "solr"
+
+
+def jars_repository(configuration: Configuration, environment: Mapping[str, str]) -> JarsRepository:
+    """Return the repository of Solr's jars. The password comes from the configured file, or else from the environment.
+
+    Raises `JarsNotFetched` if there is a user without a password, or the file cannot be read.
+    """
+    solr = configuration.solr
+    if not solr.jars_repository_user:
+        return JarsRepository(solr.jars_repository)
+    password = environment.get(JARS_PASSWORD_VARIABLE)
+    if solr.jars_repository_password_file is not None:
+        try:
+            password = solr.jars_repository_password_file.read_text().strip()
+        except OSError as error:
+            raise JarsNotFetched(f"the password of jars_repository cannot be read: {error}") from error
+    if not password:
+        raise JarsNotFetched(
+            f"jars_repository_user has no password: set jars_repository_password_file, or {JARS_PASSWORD_VARIABLE}"
+        )
+    return JarsRepository(solr.jars_repository, solr.jars_repository_user, password)
 
 
 def embedded_solr(

@@ -10,6 +10,7 @@ package does that, so the alternative would be our own resolver.
 import fcntl
 import hashlib
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -19,7 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TextIO
 
+from navlin.java import NoJava
 from navlin.shipped import CONF
+from navlin.solr_server.jars_repository import DEFAULT_REPOSITORY, JarsRepository
 
 SETS = CONF / "jars"
 
@@ -47,6 +50,7 @@ def fetch(
     *,
     report: Callable[[str], None],
     java: str = "java",
+    repository: JarsRepository = DEFAULT_REPOSITORY,
     sets: Path = SETS,
     pause: Callable[[float], None] = time.sleep,
 ) -> list[Path]:
@@ -62,7 +66,17 @@ def fetch(
     if _deviations(into, expected):
         with workplace(into, report) as (work, lock):
             if _deviations(into, expected):
-                load(jar_set, sets, work, len(expected), lock, java=java, report=report, pause=pause)
+                load(
+                    jar_set,
+                    sets,
+                    work,
+                    len(expected),
+                    lock,
+                    java=java,
+                    repository=repository,
+                    report=report,
+                    pause=pause,
+                )
                 if deviations := _deviations(work / "jars", expected):
                     shutil.rmtree(work)
                     raise JarsNotFetched(_explain(jar_set, sets, deviations))
@@ -169,6 +183,7 @@ def load(
     lock: IO[bytes],
     *,
     java: str,
+    repository: JarsRepository = DEFAULT_REPOSITORY,
     report: Callable[[str], None],
     pause: Callable[[float], None],
 ) -> None:
@@ -177,7 +192,7 @@ def load(
     work.mkdir(exist_ok=True)
     for pause_s in (*_PAUSES_S, None):
         shutil.rmtree(work / "jars", ignore_errors=True)
-        code = _run_ivy(jar_set, sets, work, total, lock, java=java, report=report)
+        code = _run_ivy(jar_set, sets, work, total, lock, java=java, repository=repository, report=report)
         if code == 0:
             return
         log = (work / "ivy.log").read_text(errors="replace")
@@ -185,7 +200,8 @@ def load(
             raise JarsNotFetched(
                 f"Ivy could not fetch the jars of the set {jar_set} (code {code}). {_reasons(log)} "
                 f"Its log is {work / 'ivy.log'}. The jars that arrived are kept: run it again once the "
-                "cause is fixed (behind a proxy, set -Dhttps.proxyHost and -Dhttps.proxyPort in JAVA_TOOL_OPTIONS)."
+                "cause is fixed (behind a proxy, set -Dhttps.proxyHost and -Dhttps.proxyPort in JAVA_TOOL_OPTIONS; "
+                "for a mirror, set jars_repository of [solr])."
             )
         report(f"{jar_set}: the repository did not answer; trying again in {pause_s:.0f} s")
         pause(pause_s)
@@ -199,17 +215,23 @@ def _run_ivy(
     lock: IO[bytes],
     *,
     java: str,
+    repository: JarsRepository,
     report: Callable[[str], None],
 ) -> int:
     # Paths are relative to `work`, because Ivy would read a bracket in the path of `work` as part of the pattern.
     arguments = ["-settings", str(sets / SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
     arguments += ["-cache", "cache", "-types", "jar", "bundle", "war"]
     arguments += ["-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"]
+    try:
+        program = repository.ivy(_ivy_jar(), java, work)
+    except NoJava as error:
+        raise JarsNotFetched(str(error)) from error
     with (work / "ivy.log").open("wb") as log:
         try:
             ivy = subprocess.Popen(
-                [java, "-Xmx256m", "-jar", str(_ivy_jar()), *arguments],
+                [java, "-Xmx256m", *program, *arguments],
                 cwd=work,
+                env={**os.environ, **repository.environment()},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -54,6 +54,7 @@ SET_NOT_MEASURED = {
     "a walk of more than 30 seconds": "the same",
     "The walk ends after 30 seconds": "the same",
     "in some 192 MiB at most": "the bound of what a process remembers of the graph",
+    "at least 4 GiB of memory, and 90 seconds to stop": "the manifest's request, and the unit's setting",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
 """Figures that are defined in the code instead of measured: quoted text → meaning."""

@@ -1,8 +1,10 @@
 """Sets of jars: the real Ivy fetches them over a real socket from a small repository of the test."""
 
+import base64
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from bench._referee_parts import PARTS
-from navlin.solr_server.jars import SETS, JarsNotFetched, fetch, progress_on
+from navlin.solr_server.jars import SETS, SETTINGS, JarsNotFetched, fetch, progress_on
+from navlin.solr_server.jars_repository import DEFAULT_REPOSITORY, JarsRepository
 from tests.services.fetch_jars import renew_sums
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +31,7 @@ NO_JAVA = "a Java that nobody has"
 @dataclass
 class Repository:
     """A Maven repository on the loopback interface. `answers` maps a path to the bytes served; requests for paths in
-    `silent` get no response.
+    `silent` get no response. With a `login` (user:password), requests without it are refused.
     """
 
     url: str = ""
@@ -36,6 +39,7 @@ class Repository:
     silent: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
+    login: str = ""
 
     def publish(self, name: str, revision: str, content: bytes) -> str:
         """Add an artifact, and return the path of its jar."""
@@ -57,6 +61,13 @@ def repository() -> Iterator[Repository]:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            expected = f"Basic {base64.b64encode(served.login.encode()).decode()}"
+            if served.login and self.headers.get("Authorization") != expected:
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="a realm that nobody told"')
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             served.asked.append(f"{self.command} {self.path}")
             if self.path in served.silent:
                 served.over.wait(60)
@@ -120,13 +131,22 @@ class Fetching:
     reported: list[str] = field(default_factory=list)
     paused_s: list[float] = field(default_factory=list)
     at_pause: Callable[[], object] = bool
+    repository: JarsRepository = DEFAULT_REPOSITORY
 
     def __call__(self, java: str = "java") -> list[Path]:
         def pause(pause_s: float) -> None:
             self.paused_s.append(pause_s)
             self.at_pause()
 
-        return fetch("pair", self.into, report=self.reported.append, java=java, sets=self.sets, pause=pause)
+        return fetch(
+            "pair",
+            self.into,
+            report=self.reported.append,
+            java=java,
+            repository=self.repository,
+            sets=self.sets,
+            pause=pause,
+        )
 
 
 @pytest.fixture
@@ -260,6 +280,30 @@ def test_only_one_of_two_concurrent_fetches_works(fetching: Fetching, repository
     assert content_of(fetching.into) == {"alpha-1.0.jar": ALPHA, "beta-2.1.jar": BETA}
     assert repository.times_asked_for(alpha) == 1
     assert "pair: another fetch is under way, waiting for it" in fetching.reported + other.reported
+
+
+@pytest.mark.services
+def test_a_mirror_is_asked_with_its_login_and_a_wrong_password_fetches_nothing(
+    fetching: Fetching, repository: Repository
+) -> None:
+    shutil.copy(SETS / SETTINGS, fetching.sets / SETTINGS)
+    repository.login = "bank:s3cret$ {env}"
+    fetching.repository = JarsRepository(repository.url, "bank", "wrong")
+    with pytest.raises(JarsNotFetched, match=r"org\.example#alpha;1\.0: not found") as refused:
+        fetching()
+    assert "wrong" not in str(refused.value)
+    assert repository.asked == []
+
+    fetching.repository = JarsRepository(repository.url.rstrip("/"), "bank", "s3cret$ {env}")
+    assert len(fetching()) == 2
+    assert content_of(fetching.into) == {"alpha-1.0.jar": ALPHA, "beta-2.1.jar": BETA}
+
+
+@pytest.mark.services
+def test_a_mirror_without_a_login_is_asked(fetching: Fetching, repository: Repository) -> None:
+    shutil.copy(SETS / SETTINGS, fetching.sets / SETTINGS)
+    fetching.repository = JarsRepository(repository.url)
+    assert len(fetching()) == 2
 
 
 def test_renewed_checksums_of_a_changed_set_are_accepted(fetching: Fetching, repository: Repository) -> None:

@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "navlin.port_listener": set[str](),
     "navlin.java": set[str](),
     "navlin.own_environment": set[str](),
+    "navlin.own_packages": set[str](),
     "navlin.java_child": set[str](),
     "navlin.model": set[str](),
     "navlin.kerberos": {"navlin.java", "navlin.java_child"},

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
-FOLDERS: Final = ("navlin", "extractors", "linker", "tests", "bench")
+FOLDERS: Final = ("navlin", "extractors", "linker", "tests", "bench", "release")
 DO: Final = "is|are|was|were|has|have|had|may|can|would|will|does|do|did"
 MOST: Final = {
     r"\A(What|Who|Whom|Which|Where|When|How|Why)\b": 0.5,

@@ -18,7 +18,7 @@ from navlin.java import find_java
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOCKS = tuple(f"requirements{of}.txt" for of in ("", "-build", "-dev", "-docs", "-scan"))
+LOCKS = tuple(f"requirements{of}.txt" for of in ("", "-build", "-dev", "-docs", "-release", "-scan"))
 PACKAGES = ("navlin", "extractors", "linker")
 # Imported names whose distribution has a different name.
 DISTRIBUTIONS = {
@@ -222,6 +222,17 @@ def test_a_build_without_a_compiler_or_jars_fails_with_an_explanation(
         assert reason in printed
         assert "Its wheel is made in a checkout, with a JDK, by `make wheel`" in printed
     assert list((tmp_path / "dist").glob("*.whl")) == []
+
+
+@pytest.mark.services
+def test_there_is_no_source_distribution(tmp_path: Path) -> None:
+    code = "import sys; from hatchling.build import build_sdist; build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    failed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert failed.returncode != 0
+    assert failed.stderr.startswith("navlin has no source distribution: its wheel is made of the jars and")
+    assert list(tmp_path.iterdir()) == []
 
 
 def files_below(directory: Path) -> set[str]:

@@ -210,6 +210,26 @@ interval_s = -1
             5,
             "[solr] memory is for the embedded",
         ),
+        (
+            LEAST + '[solr]\njars_repository = "https://u:p@maven.example/central"\n',
+            4,
+            "[solr] jars_repository must not contain a password: set jars_repository_user",
+        ),
+        (
+            LEAST + '[solr]\njars_repository = "maven.example"\n',
+            4,
+            "[solr] jars_repository must be like https://maven.example/repository/central, but is 'maven.example'",
+        ),
+        (
+            LEAST + '[solr]\njars_repository_user = "u"\n',
+            4,
+            "[solr] jars_repository_user needs jars_repository",
+        ),
+        (
+            LEAST + EXTERNAL + 'jars_repository = "https://maven.example/"\n',
+            5,
+            "[solr] jars_repository is for the embedded Solr",
+        ),
         (LEAST + '[solr]\nmemory = "plenty"\n', 4, "[solr] memory must be a size"),
         (LEAST + "[solr]\nport = 70000\n", 4, "[solr] port must be from 0"),
         (LEAST + '[spark]\ndriver_memory = "much"\n', 4, "[spark] driver_memory must be a size"),

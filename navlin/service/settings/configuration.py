@@ -18,10 +18,20 @@ from navlin.access.directory import LdapSettings
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
+from navlin.service.settings.solr_settings import SolrSettings
 from navlin.service.settings.toml_positions import KeyPath, line_of, syntax_error
-from navlin.service.settings.typed import Complain, beside, build, expand, named_tables, suggest
+from navlin.service.settings.typed import (
+    SIZE,
+    Complain,
+    beside,
+    build,
+    default_of,
+    expand,
+    named_tables,
+    suggest,
+)
 from navlin.service.settings.web_settings import WebSettings
-from navlin.urls import server_url, without_userinfo
+from navlin.urls import without_userinfo
 
 if TYPE_CHECKING:
     from navlin.service.settings.export_settings import ExportSettings
@@ -31,7 +41,6 @@ PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 PULL_INTERVAL_S: Final = 600.0
 PUSH_INTERVAL_S: Final = 5.0
 
-_SIZE = re.compile(r"\d+[kmgKMG]")
 _LOCKED_SETTINGS: Final = (
     "spark.authenticate",
     "spark.network.crypto.enabled",
@@ -39,8 +48,6 @@ _LOCKED_SETTINGS: Final = (
 )
 YARN: Final = "yarn"
 _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
-_OF_PASSWORD: Final = ("user", "password_file")
-_OF_KERBEROS: Final = ("principal", "keytab", "krb5_conf")
 KERBEROS_ON_YARN: Final = (
     'master = "yarn" cannot be combined with auth = "kerberos" of [solr], because executors have no'
     " keytab: use a password"
@@ -68,62 +75,8 @@ class NavlinSettings:
     def problems(self) -> Problems:
         if not self.cluster.strip():
             yield "cluster", "cluster must not be empty: it is part of every identity"
-        if not _SIZE.fullmatch(self.least_free):
+        if not SIZE.fullmatch(self.least_free):
             yield "least_free", 'least_free must be a size, like "512m"'
-
-
-@dataclass(frozen=True, slots=True)
-class SolrSettings:
-    """The Solr server with the index. Without a ``url``, navlin runs its embedded Solr."""
-
-    url: str = ""
-    auth: Literal["password", "kerberos"] = "password"
-    user: str = ""
-    password_file: Path | None = None
-    principal: str = ""
-    keytab: Path | None = None
-    krb5_conf: Path | None = None
-    ca_file: Path | None = None
-    timeout_s: float = 60.0
-    shards: int = 1
-    replicas: int = 1
-    memory: str = "1g"
-    port: int = 0
-    jars_directory: Path | None = None
-
-    @property
-    def embedded(self) -> bool:
-        return not self.url
-
-    def problems(self) -> Problems:
-        if self.url and not self.url.startswith(("http://", "https://")):
-            yield "url", "url must begin with http:// or https://"
-        elif "@" in self.url.split("//", 1)[-1].split("/", 1)[0]:
-            yield "url", "url must not contain a password: set user and password_file"
-        elif self.url and server_url(self.url) is None:
-            yield (
-                "url",
-                f"url must be like http://host:8983/solr, but {self.url!r} has no host, or an invalid one",
-            )
-        for key in ("auth", *_OF_PASSWORD, *_OF_KERBEROS, "ca_file", "shards", "replicas"):
-            if not self.url and getattr(self, key) != _default(SolrSettings, key):
-                yield key, f"{key} is for a Solr of your own: it needs a url"
-        for key in ("memory", "port", "jars_directory"):
-            if self.url and getattr(self, key) != _default(SolrSettings, key):
-                yield key, f"{key} is for the embedded Solr: it cannot be combined with a url"
-        others, kind = (_OF_PASSWORD, "a password") if self.auth == "kerberos" else (_OF_KERBEROS, "Kerberos")
-        for key in others:
-            if self.url and getattr(self, key):
-                yield key, f'{key} is for {kind}: it cannot be combined with auth = "{self.auth}"'
-        if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal"
-        if not _SIZE.fullmatch(self.memory):
-            yield "memory", 'memory must be a size as Java writes it, like "1g"'
-        if not 0 <= self.port <= 65535:
-            yield "port", "port must be from 0 (any free one) to 65535"
-        for key in ("shards", "replicas", "timeout_s"):
-            if getattr(self, key) <= 0:
-                yield key, f"{key} must be more than 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +107,7 @@ class SparkSettings:
                 'master = "yarn" needs hadoop_configuration_directory: the directory with core-site.xml and yarn-site.xml',
             )
         for key in ("hadoop_configuration_directory", "executor_python", "principal", "keytab"):
-            if not self.on_yarn and getattr(self, key) != _default(SparkSettings, key):
+            if not self.on_yarn and getattr(self, key) != default_of(SparkSettings, key):
                 yield key, f'{key} is for YARN: it needs master = "yarn"'
         if bool(self.principal) != (self.keytab is not None):
             given, other = ("principal", "keytab") if self.principal else ("keytab", "principal")
@@ -164,7 +117,7 @@ class SparkSettings:
                 "executor_python",
                 "executor_python must be a path that each node has, beginning with a slash",
             )
-        if not _SIZE.fullmatch(self.driver_memory):
+        if not SIZE.fullmatch(self.driver_memory):
             yield "driver_memory", 'driver_memory must be a size as Spark writes it, like "1g"'
         for key in self.conf:
             if not key.startswith("spark."):
@@ -472,7 +425,3 @@ def _paths_beside(file: Path, tables: Any) -> Any:
         else table
         for table in tables
     ]
-
-
-def _default(cls: type[Any], name: str) -> Any:
-    return next(item.default for item in fields(cls) if item.name == name)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from navlin.service.settings.toml_positions import KeyPath
 
@@ -21,6 +21,9 @@ Complain = Callable[[KeyPath, str], None]
 """Callback for one problem: the path of the key, and a sentence with which a user can fix it."""
 
 T = TypeVar("T")
+
+SIZE: Final = re.compile(r"\d+[kmgKMG]")
+"""A size as Java writes it, such as 512m."""
 
 
 class DoesNotFit(ValueError):
@@ -31,6 +34,11 @@ def settings_of(cls: type[Any], given: Iterable[str] = ()) -> dict[str, Field[An
     """Return name → field of a dataclass for the fields that a configuration may set. The fields in ``given`` are left
     out, because navlin sets them itself."""
     return {item.name: item for item in fields(cls) if item.init and item.name not in set(given)}
+
+
+def default_of(cls: type[Any], name: str) -> Any:
+    """Return the default of a dataclass's field."""
+    return next(item.default for item in fields(cls) if item.name == name)
 
 
 def build(cls: type[T], table: Mapping[str, Any], at: KeyPath, complain: Complain, **given: Any) -> T | None:
