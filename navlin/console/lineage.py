@@ -13,8 +13,8 @@ from navlin.console.page import ConsolePage
 from navlin.query.answer import Direction
 from navlin.query.bounds import MOST_HOPS
 from navlin.query.data_flows import between_data
-from navlin.query.lineage import lineage_of_name
 from navlin.query.options import WalkOptions
+from navlin.query.starts import lineage_named
 from navlin.render.field_words import CALLED
 
 ALL: Final = "all"
@@ -37,6 +37,7 @@ _SWITCHES: Final = (
     ("unlinked", "Missing entities", "Show placeholders: entities referenced by a job but never extracted"),
     ("all_executions", "All executions", "Show all executions of each operation, not only the latest"),
     ("databases", "Databases", "A box around the tables of a database"),
+    ("all_columns", "All columns", "Open the columns of all tables; columns without known lineage are grey"),
 )
 
 
@@ -53,6 +54,7 @@ class Parameters:
     unlinked: Annotated[bool, "Show placeholders: entities referenced by a job but never extracted."] = False
     all_executions: Annotated[bool, "All executions of an operation."] = False
     databases: Annotated[bool, "Boxes of databases."] = False
+    all_columns: Annotated[bool, "The columns of all tables."] = False
     form: Annotated[str, "list: a table of edges instead of the diagram."] = ""
 
 
@@ -70,7 +72,7 @@ def _values(request: ApiRequest) -> Mapping[str, Any]:
     }
     if not values["as_list"] or not given.entity:
         return values
-    answer = between_data(lineage_of_name(request.solr, given.entity, _options(given)))
+    answer = between_data(lineage_named(request.solr, given.entity, _options(given)))
     nodes = {node.id: node for node in answer.nodes}
     # A placeholder has no pages other than this one.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}

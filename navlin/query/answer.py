@@ -43,6 +43,8 @@ class CutReason(StrEnum):
     """The limit of shown columns is reached."""
     EXECUTIONS = "executions"
     """Only the latest executions of an operation are shown."""
+    STARTS = "starts"
+    """Only some of the entities of a database, a directory or a tag are starts of the walk."""
 
     @property
     def words(self) -> str:
@@ -58,6 +60,7 @@ _WORDS: Final = {
     CutReason.TIME: "time limit reached, so anything further is not counted",
     CutReason.COLUMNS: "column limit reached",
     CutReason.EXECUTIONS: "only its latest executions are shown",
+    CutReason.STARTS: "only the first entities are shown",
 }
 
 
@@ -214,6 +217,8 @@ class Lineage:
     truncated_at: tuple[CutNode, ...] = ()
     unlinked: int = 0
     """Number of relations met but not followed because one end is unknown."""
+    starts: tuple[str, ...] = ()
+    """Ids of further nodes at which the walk started."""
 
     @property
     def truncated(self) -> bool:
@@ -228,7 +233,8 @@ class Lineage:
         raise KeyError(node_id)
 
     def to_json(self) -> dict[str, Any]:
-        """start (an id), direction, nodes, edges, truncated, truncatedAt, unlinked.
+        """start (an id), direction, nodes, edges, truncated, truncatedAt, unlinked, starts (ids of further nodes at which
+        the lineage starts: the tables of a database, the paths below a directory, or the entities with a tag).
 
         Stable: fields are added, never changed.
         """
@@ -240,4 +246,5 @@ class Lineage:
             "truncated": self.truncated,
             "truncatedAt": [cut.to_json() for cut in self.truncated_at],
             "unlinked": self.unlinked,
+            "starts": list(self.starts),
         }

@@ -67,12 +67,12 @@ def lineage_with_expressions(solr: Solr, start: str, options: WalkOptions) -> tu
 
     def ask(graph: Graph) -> tuple[Lineage, Expressions]:
         answer = lineage_of(graph, start, options)
-        return answer, _expressions(graph, answer)
+        return answer, expressions_of(graph, answer)
 
     return answered(solr, ask)
 
 
-def _expressions(graph: Graph, lineage: Lineage) -> Expressions:
+def expressions_of(graph: Graph, lineage: Lineage) -> Expressions:
     """Return the expressions of each edge. They are those of the last sub-operation that the edge passes through, because
     it makes the target. An expression that only names the source is left out."""
     nodes = {node.id: node for node in lineage.nodes}

@@ -208,6 +208,7 @@ class _Walk:
             self._load([entity.parent_id])
             if entity.parent_id in self.entities:
                 self._start_at(entity.parent_id)
+        self._begin_further()
         if entity.physical:
             self._learn_locations([entity.id], Direction.DOWNSTREAM)
             alone = entity.id not in self.walked.aliases and entity.id not in self.walked.placeholders
@@ -217,6 +218,13 @@ class _Walk:
                 self._show_logical(relation)
         elif entity.type in ("OPERATION", "OPERATION_EXECUTION"):
             self._show_run_for(entity)
+
+    def _begin_further(self) -> None:
+        known = self._load(self.options.starts)
+        for each in self.options.starts:
+            if each in known:
+                self._start_at(each)
+        self._learn_locations(list(known), Direction.DOWNSTREAM)
 
     def _named_only(self) -> End:
         """Return the start entity as a relation names it, because with ``unlinked`` a walk may start at a placeholder.
@@ -573,6 +581,7 @@ class _Walk:
             tuple(edges.values()),
             tuple(CutNode(each, self._name_of(each), way, why) for each, way, why in self.cuts),
             len(self.unlinked),
+            tuple(each for each in self.options.starts if each in self.walked.starts),
         )
         if any(node.type == "FIELD" for node in answer.nodes):
             return with_tables(self.reader, answer)

@@ -24,9 +24,10 @@ class WalkOptions:
     entities flagged deleted; ``control_flow`` follows control flow too; ``unlinked`` includes placeholders. ``readers``
     includes operations that read and made nothing, drawn with ``operations``; operations then do not count towards
     ``max_nodes``. Around an operation, its latest executions are drawn, or with ``all_executions`` up to ``max_nodes``.
-    ``go_on`` are nodes from which the walk goes one hop further than ``depth``. ``max_fan_out`` limits the relations
-    followed from one node, ``max_walked`` the nodes visited in one direction, shown or not. After ``max_s`` seconds
-    the walk reads no further level. It ends before ``stops``, and before the columns of stops that are tables or paths.
+    ``go_on`` are nodes from which the walk goes one hop further than ``depth``, ``starts`` are further entities at which
+    the walk starts. ``max_fan_out`` limits the relations followed from one node, ``max_walked`` the nodes visited in one
+    direction, shown or not. After ``max_s`` seconds the walk reads no further level. It ends before ``stops``, and
+    before the columns of stops that are tables or paths.
     """
 
     direction: Direction = Direction.BOTH
@@ -44,6 +45,7 @@ class WalkOptions:
     max_walked: int = MAX_WALKED
     max_s: float = WALK_S
     stops: Set[str] = frozenset()
+    starts: tuple[str, ...] = ()
 
     @property
     def flow_types(self) -> tuple[str, ...]:

@@ -898,6 +898,7 @@ def test_the_json_form_lists_nodes_and_edges(world: World) -> None:
         "truncated": False,
         "truncatedAt": [],
         "unlinked": 0,
+        "starts": [],
     }
 
 

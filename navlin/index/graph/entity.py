@@ -52,6 +52,8 @@ EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,
 EXECUTED: Final = f"{_CORE},started,ended,jobId,internalType,operationType,asOf"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
 OWNED: Final = f"{LAST_RUN},owner"
+LISTED: Final = f"{OWNED},engineType,queryText,tags,{INHERITED_TAG}"
+"""The fields of a row in a table of lineage: those of `OWNED`, the tags, and a statement's engine and text."""
 STATEMENT: Final = (
     f"{LAST_RUN},{','.join(CONDITIONS)},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
 )

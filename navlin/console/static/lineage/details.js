@@ -21,6 +21,7 @@ export function showNode(panel, node, graph, view, acts) {
     ...(mayTurn(graph, node) ? [hopButton("upstream", "Expand upstream", graph.boxOf(id), acts)] : []),
     ...(mayTurn(graph, node) ? [hopButton("downstream", "Expand downstream", graph.boxOf(id), acts)] : []),
     node.placeholder ? null : html("a", { href: acts.detailsAddress(id), "data-act": "details" }, "All details"),
+    pinButton(node, view, acts),
   ];
   const states = [
     node.deleted && "deleted",
@@ -42,9 +43,25 @@ export function showNode(panel, node, graph, view, acts) {
   if (node.type === "FIELD") facts.before(...expressionsOf(graph.into.get(id) ?? [], acts));
 }
 
-/** Shows an edge, and the texts of the operations that it passes through. */
-export function showEdge(panel, line, graph, acts) {
+function pinButton(node, view, acts) {
+  const pinned = view.pinned === node.id;
+  const attributes = { type: "button", class: "quiet", "data-act": "pin", "aria-pressed": String(pinned) };
+  return html("button", { ...attributes, click: () => acts.pin(pinned ? "" : node.id) }, "Pin its path");
+}
+
+/** Shows an edge, and the texts of the operations that it passes through. An edge at a group represents many. */
+export function showEdge(panel, line, graph, acts, shown) {
   const { edge } = line;
+  const ends = [line.from.box, line.to.box].map((id) => shown.boxes.get(id));
+  if (ends.some((box) => box?.group)) {
+    const end = (box) => (box.group ? groupButton(box, acts) : nodeButton(box.node, acts));
+    panel.replaceChildren(
+      html("h2", {}, inWords(line.type)),
+      html("p", {}, end(ends[0]), " → ", end(ends[1])),
+      html("p", {}, `Summarises ${counted(line.members.length, "edge")}.`),
+    );
+    return;
+  }
   const name = (id) => nodeButton(graph.nodes.get(id), acts);
   const flags = ["inferred", "incomplete", "parsed"].filter((flag) => edge[flag]);
   const facts = html("div", { class: "facts", "aria-live": "polite" });
@@ -102,6 +119,10 @@ function viaOf(hop, acts) {
   const state = hop.deleted ? " (deleted)" : hop.placeholder ? " (placeholder)" : "";
   const kind = hop.type === "SUB_OPERATION" ? "operation" : inWords(hop.type);
   return html("li", {}, `${kind} `, linkOf(hop, acts), state);
+}
+
+function groupButton(box, acts) {
+  return html("button", { type: "button", class: "to-node", click: () => acts.select(box.id, true) }, box.name);
 }
 
 function nodeButton(node, acts) {

@@ -1,6 +1,7 @@
 // The diagram in Graphviz's language. It contains only numbers: no names, no ids, no texts of users.
 
-import { HEAD_PX, ROW_PX } from "./picture.js";
+import { HEAD_PX, ROW_PX, aboveRows } from "./picture.js";
+import { WINDOW_ROWS } from "./scrolled.js";
 
 const INCH_PX = 72;
 export const HIDDEN_PX = { width: 64, height: 28 };
@@ -42,17 +43,20 @@ export function dotOf(picture) {
   return { dot: text.join(""), named };
 }
 
-const sortKey = ({ node }) => `${node.name}\n${node.id}`;
+// Groups have numbers in their names, so they are sorted by their ids.
+const sortKey = ({ node }) => `${node.group ? "" : node.name}\n${node.id}`;
 const byName = (one, other) => (sortKey(one) < sortKey(other) ? -1 : 1);
 const inches = (pixels) => (pixels / INCH_PX).toFixed(3);
 
 /** Returns the size of a box. Its rows are cells of a table, each with a port, so that an edge ends at its column. */
 function sizeOf(box) {
-  if (!box.rows.length) return `width=${inches(box.width)},height=${inches(box.height)}`;
+  if (!box.rows.length && !box.frame) return `width=${inches(box.width)},height=${inches(box.height)}`;
   const cell = (port, height) =>
     `<TR><TD PORT="${port}" FIXEDSIZE="TRUE" WIDTH="${box.width}" HEIGHT="${height}"></TD></TR>`;
-  const rows = box.rows.map((_, number) => cell(`p${number}`, ROW_PX)).join("");
-  const table = `<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">${cell("h", HEAD_PX)}${rows}</TABLE>`;
+  // A long box has the same size however many of its rows fit a filter.
+  const count = box.frame ? WINDOW_ROWS : box.rows.length;
+  const rows = Array.from({ length: count }, (_, number) => cell(`p${number}`, ROW_PX)).join("");
+  const table = `<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">${cell("h", aboveRows(box))}${rows}</TABLE>`;
   return `shape=plain,fixedsize=false,label=<${table}>`;
 }
 
@@ -80,6 +84,6 @@ function edgeOf(line, number, picture, numbers) {
 }
 
 function portOf(box, row) {
-  if (!box.rows.length) return "";
+  if (!box.rows.length && !box.frame) return "";
   return row ? `:p${box.rows.findIndex((each) => each.id === row)}` : ":h";
 }

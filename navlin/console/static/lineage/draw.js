@@ -1,11 +1,13 @@
 // The diagram as SVG. Each node and edge has an id, classes for its kind, and data attributes that identify the node
 // or the relation.
 
-import { deletedOn } from "./graph.js";
-import { calledIn, engineIn, inWords, titleOf } from "./names.js";
+import { deletedOn, filteredOn } from "./graph.js";
+import { groupAloud } from "./groups.js";
+import { calledIn, counted, engineIn, inWords, titleOf } from "./names.js";
 import { sourceIcon, typeIcon } from "./icons.js";
-import { HEAD_PX, ROW_PX } from "./picture.js";
+import { HEAD_PX, ROW_PX, aboveRows } from "./picture.js";
 import { headOf } from "./places.js";
+import { controlsOf } from "./scrolled.js";
 import { svg } from "./svg.js";
 
 /** Time spent drawing before the page may respond to other events. */
@@ -51,6 +53,11 @@ function nextFrame() {
   });
 }
 
+/** Draws the rows of a long box again, after they were scrolled. */
+export function redrawBox(element, place, graph) {
+  element.replaceWith(boxOf(place, graph));
+}
+
 const round = (number) => Math.round(number * 10) / 10;
 
 function frameOf({ name, x, y, width, height }) {
@@ -88,30 +95,33 @@ function lineOf({ line, path, tip, from, middle }, graph) {
     svg("path", { class: "touched", d: path }),
     svg("path", { class: "way", d: path }),
     tip ? svg("path", { class: "tip", d: headOf({ tip, from }) }) : null,
-    middle ? markOf(line, middle) : null,
+    middle ? markOf("deleted-between", deletedOn(line.edge).length, middle) : null,
+    middle ? markOf("filtered-between", filteredOn(line.edge).length, middle) : null,
   );
 }
 
-/** Returns a mark with the number of deleted objects on a line; null if there are none. */
-function markOf(line, [x, y]) {
-  const count = deletedOn(line.edge).length;
+/** Returns a mark with the number of deleted or filtered objects on a line; null if there are none. */
+function markOf(kind, count, [x, y]) {
   if (!count) return null;
   return svg(
     "g",
-    { class: "deleted-between", "data-count": count, transform: `translate(${round(x)} ${round(y)})` },
+    { class: kind, "data-count": count, transform: `translate(${round(x)} ${round(y)})` },
     svg("circle", { r: 9 }),
     svg("text", { class: "count", y: 4 }, String(count)),
-    svg("path", { class: "strike", d: "M-9 0H9" }),
+    kind === "deleted-between" ? svg("path", { class: "strike", d: "M-9 0H9" }) : null,
   );
 }
 
 /** Returns an edge in words: its ends, and the deleted objects and placeholders that it passes through. */
 export function inOneLine(line, graph) {
+  if (line.edges > 1) return `${counted(line.edges, "edge")}, ${inWords(line.type)}`;
   const name = (id) => titleOf(graph.nodes.get(id) ?? { id, name: id });
+  const filtered = filteredOn(line.edge).map((hop) => `filtered ${titleOf(hop)}`);
   const passed = line.edge.via.filter((hop) => hop.deleted || hop.placeholder);
   const through = passed.map((hop) => `${hop.deleted ? "deleted" : "placeholder"} ${titleOf(hop)}`);
   const words = `${name(line.edge.source)} → ${name(line.edge.target)}, ${inWords(line.type)}`;
-  return through.length ? `${words}, through ${through.join(", ")}` : words;
+  const every = [...through, ...filtered];
+  return every.length ? `${words}, through ${every.join(", ")}` : words;
 }
 
 function boxOf({ box, x, y }, graph) {
@@ -122,6 +132,8 @@ function boxOf({ box, x, y }, graph) {
     granted: node.granted,
     start: node.id === graph.start,
     open: box.rows.length > 0,
+    group: node.group,
+    long: Boolean(box.frame),
   };
   const kinds = Object.keys(is).filter((kind) => is[kind]);
   const type = node.type.toLowerCase().replaceAll("_", "-");
@@ -136,8 +148,10 @@ function boxOf({ box, x, y }, graph) {
   return svg(
     "g",
     attributes,
+    node.group ? svg("path", { class: "behind", d: outlineOf(node.type, box.width, box.height), transform: "translate(5 5)" }) : null,
     svg("path", { class: "frame", d: outlineOf(node.type, box.width, box.height) }),
     ...headOfBox(box, node, graph),
+    ...(box.frame ? controlsOf(box, HEAD_PX, ROW_PX) : []),
     ...box.rows.flatMap((row, number) => rowOf(row, number, box, graph)),
     box.openable ? toggleOf(box) : null,
     ...box.ways.map((way) => arrowOf(box, way)),
@@ -170,26 +184,27 @@ export function readAloud(node, graph) {
 /** Returns the button of a box, and the texts displayed on it. These are hidden from screen readers, because the
  * button has its own label. */
 function headOfBox(box, node, graph) {
-  const attributes = { class: "head", role: "button", tabindex: -1, "data-id": node.id, "aria-label": readAloud(node, graph) };
+  const words = box.group ? groupAloud(box.group, graph) : readAloud(node, graph);
+  const attributes = { class: "head", role: "button", tabindex: -1, "data-id": node.id, "aria-label": words };
   return [
     svg(
       "g",
       attributes,
       svg("rect", { class: "ground", width: box.width, height: HEAD_PX }),
       typeIcon(node, 11, 13, 18),
-      sourceIcon(node.sourceType, 38, 26, 10),
+      node.group ? null : sourceIcon(node.sourceType, 38, 26, 10),
     ),
     svg(
       "g",
       { class: "label", "aria-hidden": "true" },
       svg("text", { class: "name", x: 38, y: 19, direction: "ltr" }, box.name),
-      svg("text", { class: "place", x: 52, y: 35, direction: "ltr" }, box.place),
+      svg("text", { class: "place", x: node.group ? 38 : 52, y: 35, direction: "ltr" }, box.place),
     ),
   ];
 }
 
 function rowOf(row, number, box, graph) {
-  const y = HEAD_PX + ROW_PX * number;
+  const y = aboveRows(box) + ROW_PX * number;
   if (!row.node) {
     return [svg("text", { class: "no-columns", x: 12, y: y + 16 }, row.text)];
   }

@@ -11,6 +11,9 @@ export const keyOf = (edge) => `${edge.type}:${edge.source}:${edge.target}`;
 /** Returns the deleted objects that an edge passes through. */
 export const deletedOn = (edge) => edge.via.filter((hop) => hop.deleted && !/OPERATION$/.test(hop.type));
 
+/** Returns the filtered nodes that an edge passes through. */
+export const filteredOn = (edge) => edge.via.filter((hop) => hop.filtered);
+
 /** Whether one more hop from a node may be requested in either direction: the node is in the index, and the
  * diagram does not start at a column. */
 export const mayTurn = (graph, node) => !graph.byColumns && !node.placeholder;
@@ -38,6 +41,8 @@ export class Graph {
   constructor(answer, columnsAsked, columns = []) {
     this.start = answer.start;
     this.unlinked = answer.unlinked;
+    /** Ids of the nodes at which the lineage starts, if there are several: a database, a directory or a tag. */
+    this.starts = answer.starts?.length ? [answer.start, ...answer.starts] : [];
     this.columnsAsked = columnsAsked;
     this.nodes = new Map(answer.nodes.map((node) => [node.id, node]));
     // Columns of opened tables without known lineage are included, too, and marked `idle`.
@@ -58,6 +63,16 @@ export class Graph {
     this.holder = this.#holders();
     this.parts = new Map();
     for (const [part, holder] of this.holder) push(this.parts, holder, this.nodes.get(part));
+  }
+
+  /** Returns a graph with some of the nodes and edges of this one, or with edges that replace them. */
+  reduced(nodes, edges) {
+    const answer = { start: this.start, unlinked: this.unlinked, nodes, edges, truncatedAt: this.cuts, nothing: this.nothing };
+    answer.starts = this.starts.slice(1);
+    const made = new Graph(answer, this.columnsAsked);
+    // The start itself may be missing.
+    made.byColumns = this.byColumns;
+    return made;
   }
 
   /** Returns node → node whose box contains it: columns in tables, executions in their operation, a partition in

@@ -1,5 +1,5 @@
 // Keyboard control of the diagram: one stop of the Tab key; arrow keys along edges and between neighbours; Enter,
-// Space, + - 0.
+// Space, P, + - 0, and the keys that scroll the rows of a long box.
 
 const STEP_PX = 60;
 
@@ -33,7 +33,7 @@ function alongEdge(picture, graph, lines, from, forward) {
  * diagram. */
 function inColumn(picture, from, down) {
   const at = from.getBoundingClientRect();
-  const all = [...picture.querySelectorAll(".head, .row, .hidden-node")].filter((each) => {
+  const all = [...picture.querySelectorAll(".head, .row, .hidden-node, .box-filter")].filter((each) => {
     const place = each.getBoundingClientRect();
     const beside = place.left < at.right && place.right > at.left;
     return each !== from && beside && (down ? place.top >= at.bottom - 1 : place.bottom <= at.top + 1);
@@ -68,6 +68,10 @@ export function stopAt(picture, element, focus) {
 export function listenToKeys(picture, zoom, now, acts) {
   picture.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input")) {
+      if (onFilter(picture, event)) event.preventDefault();
+      return;
+    }
     if (onPicture(event, zoom, acts) || onElement(picture, event, now(), acts)) event.preventDefault();
   });
 }
@@ -77,7 +81,7 @@ function onPicture(event, zoom, acts) {
   if (event.key === "+" || event.key === "=") zoom.by(1.25);
   else if (event.key === "-") zoom.by(0.8);
   else if (event.key === "0") zoom.fit();
-  else if (event.key === "Escape") acts.select("");
+  else if (event.key === "Escape") acts.clear();
   else if (event.shiftKey && pans[event.key]) zoom.pan(...pans[event.key]);
   else return false;
   return true;
@@ -86,6 +90,7 @@ function onPicture(event, zoom, acts) {
 function onElement(picture, event, { graph, lines }, acts) {
   const from = event.target.closest?.(".head, .row, .hidden-node");
   if (!from || !graph) return false;
+  if (scrolls(picture, event.key, from, acts)) return true;
   if (event.key.startsWith("Arrow")) {
     const next = neighbour(picture, graph, lines, from, event.key);
     if (next) stopAt(picture, next, true);
@@ -93,9 +98,35 @@ function onElement(picture, event, { graph, lines }, acts) {
   }
   const box = from.closest("[data-box]");
   if (event.key === "Enter") acts.press(from);
+  else if (event.key === "p" && from.dataset.id && graph.nodes.has(from.dataset.id)) acts.pin(from.dataset.id);
   else if (event.key === " ") acts.press(box?.querySelector(".toggle"));
   else if (event.key === "<" || event.key === ",") acts.hop(box?.dataset.box, "upstream");
   else if (event.key === ">" || event.key === ".") acts.hop(box?.dataset.box, "downstream");
   else return false;
+  return true;
+}
+
+/** Leaves the filter of a long box by arrow keys or Escape. */
+function onFilter(picture, event) {
+  const box = event.target.closest("[data-box]");
+  const next = { ArrowDown: ".row", ArrowUp: ".head", Escape: ".head" }[event.key];
+  const element = next && box.querySelector(next);
+  if (element) stopAt(picture, element, true);
+  return Boolean(element);
+}
+
+/** Scrolls the rows of a long box if a key leads beyond the visible ones. The focus stays at its place in the box. */
+function scrolls(picture, key, from, acts) {
+  const box = from.closest(".node.long");
+  if (!box || !from.matches(".row")) return false;
+  const id = box.dataset.box;
+  const rows = [...box.querySelectorAll(".row")];
+  const at = rows.indexOf(from);
+  const page = { PageDown: rows.length - 1, PageUp: 1 - rows.length }[key];
+  const step = key === "ArrowDown" && at === rows.length - 1 ? 1 : key === "ArrowUp" && at === 0 ? -1 : 0;
+  if (!page && !step) return false;
+  if (!acts.scrollRows(id, page ?? step)) return Boolean(page);
+  const now = picture.querySelectorAll(`[data-box="${CSS.escape(id)}"] .row`);
+  stopAt(picture, now[Math.min(at, now.length - 1)], true);
   return true;
 }

@@ -24,6 +24,7 @@ export function legend() {
     item(svg("path", { class: "sign hidden-sign", d: "M4 10h.1M10 10h.1M16 10h.1" }), "more nodes than can be shown: opens them in a new diagram"),
     item(svg("path", { class: "sign", d: "M7 5L12 10L7 15" }), "expand one level"),
     item(svg("path", { class: "sign", d: "M4 10h12M10 4v12" }), "its columns"),
+    item(svg("path", { class: "sign", d: "M6 6h12v12H6zM3 15V3h12" }), "a group of more than 12 neighbours"),
     html("li", {}, html("span", { class: "deleted" }, "name"), " deleted"),
   ];
   return [list("Lines", lines, "wide"), list("Types", types), list("Sources", sources), list("Other symbols", others, "wide"), keyboard()];
@@ -41,11 +42,15 @@ function item(sign, words, width = 20) {
 const KEYS = [
   ["← →", "follow edges"],
   ["↑ ↓", "next node above or below, and its columns"],
-  ["Enter", "show details; open collapsed nodes"],
+  ["/", "find tables and columns; Enter and Shift+Enter step through"],
+  ["Enter", "show details; pin the path of a column; open collapsed nodes"],
+  ["P", "pin the path of a node"],
   ["Space", "open or close the columns"],
   ["< >", "expand upstream, downstream"],
   ["+ − 0", "zoom in, zoom out, fit; Shift+arrow keys pan"],
-  ["Esc", "clear selection"],
+  ["Page Up, Page Down", "scroll the columns of a long table"],
+  ["F", "full screen"],
+  ["Esc", "clear selection and pinned path"],
 ];
 
 function keyboard() {

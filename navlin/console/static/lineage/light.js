@@ -1,10 +1,12 @@
 // Highlights the whole path of a column or a node, and dims everything else.
 
-/** Highlights the path of the node with this id. */
-export function lightPath(picture, lines, graph, id) {
+/** Highlights the path of the node with this id, and returns the ids of its boxes. `boxFor` maps the id of a node to that
+ * of its box in the drawing. */
+export function lightPath(picture, lines, graph, id, boxFor) {
   const { nodes, edges } = graph.path(id);
-  const boxes = new Set([...nodes].map((each) => graph.boxOf(each)));
+  const boxes = new Set([...nodes].map(boxFor));
   light(picture, lines, nodes, boxes, edges);
+  return boxes;
 }
 
 /** Highlights one edge and its ends. */

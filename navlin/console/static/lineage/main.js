@@ -1,27 +1,36 @@
 // The lineage diagram: from the address to a request, its response, a layout and a drawing, and back to the address.
 
-import { Problem, ask, askColumns } from "./ask.js";
+import { Problem, addressOf, ask, askColumns, askTable } from "./ask.js";
 import { showEdge, showNode, showNothing } from "./details.js";
 import { dotOf } from "./dot.js";
-import { draw } from "./draw.js";
+import { draw, redrawBox } from "./draw.js";
+import { FilterForm, hiddenBy } from "./filters.js";
+import { Find } from "./find.js";
+import { focusedThing, restoreFocus } from "./focus.js";
 import { Graph, joined, keyOf, mayTurn } from "./graph.js";
+import { showGroup } from "./group_list.js";
 import { elementOf, listenToKeys, stopAt } from "./keys.js";
 import { Cancelled, layOut, warmUp } from "./layout.js";
 import { legend } from "./legend.js";
 import { lightEdge, lightPath, unlight } from "./light.js";
 import { fillList } from "./list.js";
+import { Minimap } from "./minimap.js";
 import { calledIn, oneLine, titleOf } from "./names.js";
-import { pictureOf } from "./picture.js";
+import { showPath } from "./path.js";
+import { isOpen, pictureOf } from "./picture.js";
 import { placesOf } from "./places.js";
+import { contracted, onlyPath } from "./reduce.js";
+import { Scrolled, WINDOW_ROWS } from "./scrolled.js";
 import { showProblem, showState, showSummary } from "./state.js";
-import { asPng, asSvg, download } from "./save.js";
 import { readSwitches, showSwitches } from "./switches.js";
-import { questionOf, questionsAlso, readView, searchOf, startingAt } from "./view.js";
+import { listenToTools } from "./tools.js";
+import { questionOf, questionsAlso, readView, searchOf, startingAt, tableOf } from "./view.js";
 import { Zoom } from "./zoom.js";
 
 const page = document.getElementById("diagram");
 const picture = document.getElementById("picture");
 const panel = document.getElementById("selected");
+const pathPanel = document.getElementById("path");
 const table = document.getElementById("edges");
 const list = document.getElementById("list");
 const tip = document.getElementById("whole-name");
@@ -29,13 +38,31 @@ const form = document.getElementById("switches");
 const base = document.body.dataset.base ?? "";
 const tabs = document.getElementById("tabs");
 const zoom = new Zoom(picture, document.querySelector(".tools"));
+const minimap = new Minimap(document.getElementById("minimap"), zoom);
+const scrolled = new Scrolled();
+
+/** Types whose columns are requested when all are shown. */
+const COLUMNED = new Set(["TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"]);
+/** Maximum number of boxes on a pinned path that are taken out of groups. */
+const MOST_PINNED = 40;
+const AFTER_SCROLL_MS = 150;
 
 let view = readView(location.search);
+/** The whole response; the graph without filtered nodes; the graph that is drawn, which may be one path of it. */
 let graph = null;
+let unfiltered = null;
+let drawn = null;
+let shown = null;
+let hidden = new Set();
 let places = null;
 let lines = new Map();
 let asking = null;
 let round = 0;
+/** Id of a node to show in the middle after the next drawing. */
+let centring = "";
+let scrolling = 0;
+/** Number of arrangements so far. A later one, or scrolling, makes an earlier one useless. */
+let turns = 0;
 
 // -- From a view to a picture ------------------------------------------------------------------------------------------
 
@@ -56,14 +83,25 @@ async function show(anchor = "") {
     showState(page, "asking");
     const questions = [questionOf(view), ...questionsAlso(view)];
     const asked = questions.map((each) => ask("/lineage", each, asking.signal));
-    const opened = [...view.toggled].map((id) => askColumns(id, asking.signal));
+    const rows = view.filters.length ? askTable(tableOf(view)) : [];
+    const opened = view.all_columns ? [] : askColumns([...view.toggled], asking.signal);
+    const also = Promise.all([rows, opened]);
+    // If the lineage fails, its error is shown, not this one.
+    also.catch(() => {});
     const [answer, ...others] = await timed("server", () => Promise.all(asked));
-    const columns = (await Promise.all(opened)).flat().filter((each) => view.deleted || !each.deleted);
+    if (!current()) return;
+    const whole = joined(answer, others);
+    const every = view.all_columns ? askColumns(columned(whole), asking.signal) : null;
+    const [[facts, some], all] = await Promise.all([also, every]);
+    const columns = all ?? some;
     if (!current()) return;
     const begins = answer.nodes.find((node) => node.id === answer.start);
-    graph = new Graph(joined(answer, others), view.toggled.size > 0, begins?.type === "FIELD" ? [] : columns);
+    const kept = begins?.type === "FIELD" ? [] : columns.filter((each) => view.deleted || !each.deleted);
+    graph = new Graph(whole, Boolean(questionOf(view).columns), kept);
+    hidden = hiddenBy(view.filters, graph, facts);
+    unfiltered = contracted(graph, hidden);
     nameStart();
-    if (list.open) fillList(table, graph, acts);
+    filterForm.show(view.filters, hidden.size);
     await arrange(current, anchor);
   } catch (error) {
     if (!current() || error.name === "AbortError" || error instanceof Cancelled) return;
@@ -72,31 +110,84 @@ async function show(anchor = "") {
   }
 }
 
-async function arrange(current, anchor) {
+/** Returns the ids of the tables in a response whose columns are to be shown. */
+function columned({ nodes }) {
+  const open = (node) => COLUMNED.has(node.type) && !node.placeholder && !view.toggled.has(node.id);
+  return nodes.filter(open).map((node) => node.id);
+}
+
+/** Returns the id of the pinned node if the diagram has it, else "". */
+const pinned = () => (view.pinned && unfiltered?.nodes.has(view.pinned) ? view.pinned : "");
+
+/** Returns the parts of the picture, before their layout. */
+function arranged() {
+  const path = pinned() ? unfiltered.path(pinned()).nodes : new Set();
+  drawn = view.only && pinned() ? onlyPath(unfiltered, pinned()) : unfiltered;
+  scrolled.beginAt(view.selected, path);
+  const onPath = new Set([...path].map((id) => drawn.boxOf(id)));
+  const start = drawn.starts.length ? [] : [drawn.boxOf(drawn.start)];
+  const apart = new Set([...start, ...view.apart, ...(onPath.size <= MOST_PINNED ? onPath : [])]);
+  return pictureOf(drawn, view, fonts(), apart, scrolled);
+}
+
+async function arrange(wanted, anchor) {
+  turns += 1;
+  const turn = turns;
+  const current = () => wanted() && turn === turns;
   showState(page, "arranging");
-  const shown = pictureOf(graph, view, fonts());
-  const { dot, named } = dotOf(shown);
+  const next = arranged();
+  const { dot, named } = dotOf(next);
   const laidOut = await timed("layout", () => layOut(dot));
   if (!current()) return;
   showState(page, "drawing");
-  const next = placesOf(laidOut, named, shown.databases);
-  const scene = await timed("drawing", () => draw(next, graph, current, (arriving) => picture.prepend(arriving)));
+  const placed = placesOf(laidOut, named, next.databases);
+  const scene = await timed("drawing", () => draw(placed, drawn, current, (arriving) => picture.prepend(arriving)));
   if (!scene || !current()) return;
   const before = placeOf(anchor);
   const screen = before && zoom.onScreen(before);
-  const focused = focusedThing();
-  places = next;
+  const focused = focusedThing(picture);
+  [shown, places] = [next, placed];
   lines = new Map(shown.lines.map((line) => [line.key, line]));
   zoom.show(scene, places);
   unlight(picture);
+  minimap.show(places);
   if (screen && placeOf(anchor)) zoom.keep(placeOf(anchor), screen);
   else zoom.fit();
   stopAt(picture, elementOf(picture, graph.start) ?? picture.querySelector(".head"), false);
-  restoreFocus(focused);
+  restoreFocus(picture, focused, shown.boxFor, graph.start);
   showSummary(page, graph, shown, acts);
+  if (list.open) fillList(table, drawn, acts);
   showSelected();
+  showPinned();
+  if (centring) centreOn(centring);
+  centring = "";
   showState(page, "ready");
   performance.measure("navlin:picture", { start: 0 });
+}
+
+function centreOn(id) {
+  const element = elementOf(picture, id) ?? elementOf(picture, shown.boxFor(id));
+  if (!element) return;
+  zoom.centreOn(element);
+  stopAt(picture, element, false);
+}
+
+/** Scrolls or filters the rows of a long box, and then arranges the lines. */
+function scrolledTo(id) {
+  turns += 1;
+  const place = placeOf(id);
+  place.box = arranged().boxes.get(id);
+  const focused = focusedThing(picture);
+  redrawBox(picture.querySelector(`[data-box="${CSS.escape(id)}"]`), place, drawn);
+  restoreFocus(picture, focused, shown.boxFor, graph.start);
+  showSelected();
+  showPinned();
+  clearTimeout(scrolling);
+  scrolling = setTimeout(() => {
+    const mine = round;
+    const failed = (error) => showProblem(page, new Problem(-1, error.message), { again: () => show(id) });
+    arrange(() => mine === round, id).catch((error) => error instanceof Cancelled || failed(error));
+  }, AFTER_SCROLL_MS);
 }
 
 /** Puts the start's name into the title, and into the form in place of its id if the name identifies it, too. */
@@ -105,7 +196,8 @@ function nameStart() {
   // A placeholder has no other page.
   tabs.hidden = Boolean(node.placeholder);
   for (const tab of tabs.querySelectorAll("a")) tab.search = new URLSearchParams({ entity: node.id });
-  document.title = `Lineage of ${calledIn(node).own.slice(0, 100)} · navlin`;
+  const name = graph.starts.length ? view.entity : calledIn(node).own;
+  document.title = `Lineage of ${oneLine(name).slice(0, 100)} · navlin`;
   if (view.entity === node.id && /^(TABLE|VIEW|FIELD|FILE|DIRECTORY)$/.test(node.type) && oneLine(node.name) === node.name) {
     form.elements.entity.value = node.name;
     form.elements.entity.dataset.means = node.name;
@@ -126,21 +218,7 @@ function fonts() {
 }
 
 function placeOf(id) {
-  return id && graph && places?.boxes.find((place) => place.box.id === graph.boxOf(id));
-}
-
-/** Returns the focused element of the diagram, so that it can be focused again after a new drawing. */
-function focusedThing() {
-  const element = document.activeElement;
-  if (!picture.contains(element) || element === picture) return null;
-  const { id, toggle, hop, way } = element.dataset;
-  return { id: id ?? toggle ?? hop, hop, way, toggle };
-}
-
-function restoreFocus(was) {
-  if (!was) return;
-  const box = elementOf(picture, was.id) ?? elementOf(picture, graph.start);
-  if (box) stopAt(picture, box, true);
+  return id && shown && places?.boxes.find((place) => place.box.id === shown.boxFor(id));
 }
 
 // -- Actions -----------------------------------------------------------------------------------------------------------
@@ -152,13 +230,19 @@ function go(next, anchor = "") {
   show(anchor);
 }
 
+/** Shows another view that needs no request, and puts it into the address. */
+function put(next) {
+  if (searchOf(next) !== searchOf(view)) history.pushState(null, "", searchOf(next));
+  view = next;
+}
+
 const acts = {
   startAt: (id) => go(startingAt(view, id)),
   toggle: (id) => go({ ...view, toggled: flipped(view.toggled, id) }, id),
   /** Shows one more hop from a box: where the response says that there is more, or else opposite to the direction
    * that led there. */
   hop(box, way) {
-    if (!box || !graph) return;
+    if (!box || !graph?.nodes.has(box)) return;
     const cuts = (graph.more().arrows.get(box) ?? []).filter((cut) => cut.direction === way);
     if (!cuts.length && !mayTurn(graph, graph.nodes.get(box))) return;
     const goOn = cuts.filter((cut) => !cut.apart).map((cut) => cut.id);
@@ -172,21 +256,67 @@ const acts = {
   detailsAddress: (id) => `${base}/details?${new URLSearchParams({ entity: id })}`,
   searchAddress: (query) => `${base}/search?${new URLSearchParams({ query })}`,
   select(what, focus = false) {
-    if (what !== view.selected) {
-      view = { ...view, selected: what };
-      history.pushState(null, "", searchOf(view));
+    const node = graph?.nodes.get(what);
+    if (node && !elementOf(picture, what) && !elementOf(picture, graph.boxOf(what))) {
+      acts.reveal(node);
+      return;
     }
+    put({ ...view, selected: what });
     showSelected();
-    const shown = what && (elementOf(picture, what) ?? elementOf(picture, graph.boxOf(what)) ?? edgeElement(what));
-    if (shown) zoom.reveal(shown);
-    if (shown && focus && shown.matches("[role=button]")) stopAt(picture, shown, true);
+    const element = what && (elementOf(picture, what) ?? elementOf(picture, shown.boxFor(what)) ?? edgeElement(what));
+    if (element) zoom.reveal(element);
+    if (element && focus && element.matches("[role=button]")) stopAt(picture, element, true);
+  },
+  /** Selects a node and shows it in the middle: takes it out of its group, opens its table, and scrolls to it. */
+  reveal(node) {
+    const box = graph.nodes.has(node.id) ? graph.boxOf(node.id) : node.parent;
+    const next = { ...view, selected: node.id };
+    if (shown.boxFor(box) !== box) next.apart = new Set([...view.apart, box]);
+    if (box !== node.id && !isOpen(graph, view, box)) next.toggled = flipped(view.toggled, box);
+    if (!drawn.nodes.has(box)) next.only = false;
+    scrolled.forget(box);
+    if (elementOf(picture, node.id)) {
+      put(next);
+      showSelected();
+      centreOn(node.id);
+    } else {
+      centring = node.id;
+      go(next);
+    }
+  },
+  /** Keeps the path of a node lit; "" ends this. */
+  pin(id) {
+    const again = view.only;
+    put({ ...view, pinned: id, only: id ? view.only : false, selected: id || view.selected });
+    if (again) show(id);
+    else {
+      showSelected();
+      showPinned();
+    }
+  },
+  onlyPath: (only) => go({ ...view, only }),
+  takeOut: (ids) => go({ ...view, apart: new Set([...view.apart, ...ids]) }),
+  filters: () => view.filters,
+  filter: (filters) => go({ ...view, filters }),
+  clear() {
+    acts.select("");
+    if (view.pinned) acts.pin("");
+  },
+  /** Scrolls the rows of a long box. Returns whether they have changed. */
+  scrollRows(id, by) {
+    const place = placeOf(id);
+    if (!place?.box.frame || !scrolled.scroll(place.box, by)) return false;
+    scrolledTo(id);
+    return true;
   },
   press(element) {
     if (!element) return;
-    const { toggle, hop, hidden, start, way, id } = element.dataset;
+    const { toggle, hop, hidden: more, start, way, id, page: sign, of } = element.dataset;
     if (toggle) acts.toggle(toggle);
     else if (hop) acts.hop(hop, way);
-    else if (hidden) acts.hidden(start, way);
+    else if (more) acts.hidden(start, way);
+    else if (sign) acts.scrollRows(of, Number(sign) * (WINDOW_ROWS - 1));
+    else if (id && element.matches(".row.column")) acts.pin(id === view.pinned ? "" : id);
     else if (id) acts.select(id);
     else if (element.dataset.edge) acts.select(element.dataset.edge);
   },
@@ -207,30 +337,50 @@ function showSelected() {
   for (const each of picture.querySelectorAll(".selected")) each.classList.remove("selected");
   const what = view.selected;
   const node = graph?.nodes.get(what);
-  const element = node ? elementOf(picture, what) : what ? edgeElement(what) : null;
+  const group = shown?.groups.get(what);
+  const element = node || group ? elementOf(picture, what) : what ? edgeElement(what) : null;
   (element?.classList.contains("head") ? element.parentNode : element)?.classList.add("selected");
   if (node) showNode(panel, node, graph, view, acts);
-  else if (element) showEdge(panel, lineOf(element, what), graph, acts);
+  else if (group) showGroup(panel, group, drawn, acts, askRows);
+  else if (element) showEdge(panel, lineOf(element, what), drawn, acts, shown);
   else showNothing(panel);
 }
+
+/** Lights the pinned path, and shows its steps. */
+function showPinned() {
+  const id = pinned();
+  for (const each of picture.querySelectorAll("[aria-pressed]")) each.removeAttribute("aria-pressed");
+  elementOf(picture, id)?.setAttribute("aria-pressed", "true");
+  showPath(pathPanel, unfiltered, view, acts);
+  minimap.light(id ? lightPath(picture, lines, drawn, id, shown.boxFor) : null);
+  if (!id) unlight(picture);
+}
+
+const askRows = () => askTable(tableOf(view));
 
 /** Returns the line of an element. If `what` is one of several edges that the line represents, it replaces the
  * line's edge. */
 function lineOf(element, what) {
   const line = lines.get(element.dataset.edge);
-  const edge = graph.edges.get(what);
+  const edge = drawn.edges.get(what);
   return edge && keyOf(line.edge) !== what ? { ...line, edge, members: [what] } : line;
 }
 
 // -- Listening ---------------------------------------------------------------------------------------------------------
 
-const PRESSED = ".toggle, .hop, .hidden-node, .head, .row, .edge[data-edge]";
+const PRESSED = ".toggle, .hop, .hidden-node, .page-rows, .head, .row, .edge[data-edge]";
 
 function lightAt(target) {
   const found = target.closest?.(".head, .row, .edge[data-edge]");
-  if (!graph || !found || !picture.contains(found)) return;
+  if (!shown || pinned() || !found || !picture.contains(found)) return;
   if (found.dataset.edge) lightEdge(picture, lines, lines.get(found.dataset.edge));
-  else lightPath(picture, lines, graph, found.dataset.id);
+  else if (drawn.nodes.has(found.dataset.id)) lightPath(picture, lines, drawn, found.dataset.id, shown.boxFor);
+}
+
+/** Ends the highlighting of what was pointed at. A pinned path stays lit. */
+function unlightPointed() {
+  if (!pinned()) unlight(picture);
+  tip.hidden = true;
 }
 
 /** Shows the whole name of the element under the pointer or with the focus. */
@@ -256,8 +406,7 @@ picture.addEventListener("pointerover", (event) => {
 });
 picture.addEventListener("pointerout", (event) => {
   if (picture.contains(event.relatedTarget) && event.relatedTarget.closest(".head, .row, .edge")) return;
-  unlight(picture);
-  tip.hidden = true;
+  unlightPointed();
 });
 // A focus listener on the diagram itself would make it a further stop of the Tab key.
 const stage = picture.parentNode;
@@ -268,13 +417,24 @@ stage.addEventListener("focusin", (event) => {
   lightAt(event.target);
   showWhole(event.target);
 });
-stage.addEventListener("focusout", () => {
-  unlight(picture);
-  tip.hidden = true;
+stage.addEventListener("focusout", unlightPointed);
+picture.addEventListener("input", (event) => {
+  const { filter } = event.target.dataset;
+  if (!filter) return;
+  scrolled.filter(filter, event.target.value);
+  scrolledTo(filter);
 });
-listenToKeys(picture, zoom, () => ({ graph, lines }), acts);
+zoom.scrollRows = (target, by) => {
+  const box = target.closest?.(".node.long");
+  return Boolean(box && acts.scrollRows(box.dataset.box, by));
+};
+listenToKeys(picture, zoom, () => ({ graph: drawn, lines }), acts);
 
-list.addEventListener("toggle", () => list.open && graph && fillList(table, graph, acts));
+const now = () => ({ graph, places, boxFor: shown.boxFor });
+const find = new Find(document.getElementById("find"), now, (node) => acts.reveal(node));
+const filterForm = new FilterForm(document.getElementById("filters"), acts, askRows);
+
+list.addEventListener("toggle", () => list.open && drawn && fillList(table, drawn, acts));
 
 form.addEventListener("change", (event) => {
   if (event.target.name !== "entity") acts.change(readSwitches(form, view));
@@ -295,15 +455,8 @@ window.addEventListener("popstate", () => {
   else show(was.entity === view.entity ? anchor : "");
 });
 
-for (const [id, act] of Object.entries({
-  nearer: () => zoom.by(1.25),
-  farther: () => zoom.by(0.8),
-  "fit-all": () => zoom.fit(),
-  "save-svg": () => download(new Blob([asSvg(picture, places).text], { type: "image/svg+xml" }), `${fileName()}.svg`),
-  "save-png": async () => download(await asPng(picture, places), `${fileName()}.png`),
-})) {
-  document.getElementById(id).addEventListener("click", act);
-}
+const tableAddress = (form) => addressOf("/lineage", { ...tableOf(view), [form]: true });
+listenToTools(page, picture, zoom, find, () => ({ places, name: fileName(), table: tableAddress }));
 
 function fileName() {
   const node = graph.nodes.get(graph.start);

@@ -1,6 +1,6 @@
 // Converts Graphviz's JSON to positions in pixels: x to the right, y downward.
 
-import { HEAD_PX, ROW_PX } from "./picture.js";
+import { HEAD_PX, ROW_PX, aboveRows } from "./picture.js";
 
 const INCH_PX = 72;
 
@@ -38,7 +38,45 @@ export function placesOf(laidOut, named, databases) {
     // Graphviz finds no path for a few edges, and omits them. A line across other boxes is better than none.
     places.lines.push({ line, ...(line.loop ? loopAt(from) : acrossFrom(from, line.from.row, to, line.to.row)) });
   }
+  const ranks = ranksOf(places.boxes);
+  places.lines = places.lines.map((each) => plainWay(each.line, byId, places.boxes, ranks) ?? each);
   return places;
+}
+
+const NEAREST_PX = 12;
+const ARROW_PX = 8;
+
+/** Returns the left and the right side of each column of boxes, by the column's middle. */
+function ranksOf(boxes) {
+  const ranks = new Map();
+  for (const place of boxes) {
+    const rank = ranks.get(middleX(place)) ?? { left: Infinity, right: -Infinity };
+    rank.left = Math.min(rank.left, place.x);
+    rank.right = Math.max(rank.right, place.x + place.width);
+    ranks.set(middleX(place), rank);
+  }
+  return ranks;
+}
+
+const middleX = ({ x, width }) => Math.round(x + width / 2);
+
+/** Returns a plain curve from the right side of one box to the left side of the other; null if a box is in its way.
+ * Graphviz's splines bulge, so lines cross that need not. */
+function plainWay(line, byId, boxes, ranks) {
+  if (line.hidden || line.loop || line.beside || line.type === "LOGICAL_PHYSICAL") return null;
+  const [from, to] = [byId.get(line.from.box), byId.get(line.to.box)];
+  const [x1, y1, x2, y2] = [from.x + from.width, heightAt(from, line.from.row), to.x, heightAt(to, line.to.row)];
+  // Next to their boxes, lines are straight: other boxes of the same column may be wider.
+  const [left, right] = [ranks.get(middleX(from)).right, Math.min(ranks.get(middleX(to)).left, x2 - ARROW_PX)];
+  if (right - left < NEAREST_PX) return null;
+  const [top, bottom] = [Math.min(y1, y2), Math.max(y1, y2)];
+  const inTheWay = ({ x, y, width, height }) => x < right && x + width > left && y < bottom && y + height > top;
+  if (boxes.some(inTheWay)) return null;
+  const between = (left + right) / 2;
+  const end = x2 - ARROW_PX;
+  const points = [[x1, y1], [left, y1], [left, y1], [between, y1], [between, y2], [right, y2], [right, y2], [end, y2], [end, y2]];
+  const path = `M${round(x1)} ${round(y1)}C${points.map(([x, y]) => `${round(x)} ${round(y)}`).join(" ")}`;
+  return { line, path, middle: [between, (y1 + y2) / 2], tip: [x2, y2], from: [end, y2] };
 }
 
 const numbers = (text) => text.split(",").map(Number);
@@ -89,7 +127,7 @@ function acrossFrom(from, fromRow, to, toRow) {
 
 function heightAt({ box, y }, row) {
   const number = box.rows.findIndex((each) => row && each.id === row);
-  return y + (number < 0 ? Math.min(box.height, HEAD_PX) / 2 : HEAD_PX + ROW_PX * (number + 0.5));
+  return y + (number < 0 ? Math.min(box.height, HEAD_PX) / 2 : aboveRows(box) + ROW_PX * (number + 0.5));
 }
 
 /** Returns the path of an arrow's head, a triangle. */

@@ -13,9 +13,9 @@ export function asSvg(picture, size) {
   style(scene, copy);
   copy.removeAttribute("transform");
   for (const each of copy.querySelectorAll("*")) {
-    for (const name of ["role", "tabindex", "aria-expanded"]) each.removeAttribute(name);
+    for (const name of ["role", "tabindex", "aria-expanded", "aria-pressed", "aria-disabled"]) each.removeAttribute(name);
   }
-  for (const each of copy.querySelectorAll(".touched, .hop")) each.remove();
+  for (const each of copy.querySelectorAll(".touched, .hop, .page-rows, foreignObject")) each.remove();
   const root = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const [width, height] = [size.width + 2 * MARGIN_PX, size.height + 2 * MARGIN_PX].map(Math.ceil);
   root.setAttribute("width", width);

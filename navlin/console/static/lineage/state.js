@@ -47,7 +47,10 @@ function logIn() {
 
 /** Shows the number of objects and lines, and notes on omissions. */
 export function showSummary(page, graph, shown, acts) {
-  const parts = [counted(shown.boxes.size, "node"), counted(shown.lines.length, "edge")];
+  const groups = [...shown.boxes.values()].filter((box) => box.group).map((box) => box.group);
+  const grouped = groups.reduce((sum, group) => sum + group.members.length, 0);
+  const parts = [counted(shown.boxes.size - groups.length + grouped, "node"), counted(shown.lines.length, "edge")];
+  if (grouped) parts.push(`${grouped} in ${counted(groups.length, "group")}`);
   if (shown.hidden.length) parts.push(`${shown.hidden.length} collapsed`);
   const byReason = Map.groupBy(shown.notes, (cut) => cut.reason);
   const notes = [...byReason].map(([reason, cuts]) => html("li", { "data-reason": reason }, noteOf(cuts, acts)));
@@ -80,6 +83,7 @@ const WORDS = {
   depth: "more beyond the selected depth.",
   nodes: "node limit reached.",
   fan_out: "too many relations to follow from this node.",
+  starts: "only the first entities are shown.",
 };
 
 /** Returns one note for all truncations with the same reason. */

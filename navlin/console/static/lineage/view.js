@@ -4,7 +4,7 @@
 /** Switches that change the request. */
 export const ASKED = ["operations", "deleted", "control_flow", "unlinked", "all_executions"];
 /** Switches that change only the drawing. */
-export const DRAWN = ["databases"];
+export const DRAWN = ["databases", "all_columns"];
 const DIRECTIONS = ["both", "upstream", "downstream"];
 
 /** Returns the view that an address's query string describes; missing values have their defaults. */
@@ -19,6 +19,10 @@ export function readView(search) {
     goOn: new Set(given.getAll("go_on")),
     also: new Set(given.getAll("also").filter((each) => /^(up|down)stream:./.test(each))),
     selected: given.get("selected") ?? "",
+    pinned: given.get("pinned") ?? "",
+    only: given.get("only") === "true" && given.has("pinned"),
+    apart: new Set(given.getAll("apart")),
+    filters: given.getAll("filter").filter((each) => filterOf(each)),
   };
   for (const name of [...ASKED, ...DRAWN]) view[name] = given.get(name) === "true";
   return view;
@@ -40,6 +44,10 @@ export function searchOf(view) {
   for (const each of view.also) query.append("also", each);
   for (const id of view.toggled) query.append("open", id);
   if (view.selected) query.set("selected", view.selected);
+  if (view.pinned) query.set("pinned", view.pinned);
+  if (view.only) query.set("only", "true");
+  for (const id of view.apart) query.append("apart", id);
+  for (const each of view.filters) query.append("filter", each);
   return `?${query}`;
 }
 
@@ -49,8 +57,32 @@ export function questionOf(view) {
   if (view.depth) asked.depth = view.depth;
   for (const name of ASKED) if (view[name]) asked[name] = true;
   if (view.depth && view.goOn.size) asked.go_on = [...view.goOn];
-  if (view.toggled.size) asked.columns = true;
+  if (view.toggled.size || view.all_columns || view.pinned) asked.columns = true;
   return asked;
+}
+
+/** Returns the parameters of a request for the lineage as a table. */
+export function tableOf(view) {
+  const { columns: _, operations: __, ...asked } = questionOf(view);
+  return asked;
+}
+
+/** Fields by which nodes can be filtered, in words. */
+export const FILTERED = {
+  tag: "Tag",
+  owner: "Owner",
+  database: "Database",
+  source: "Source",
+  engine: "Engine",
+  older: "Last run more than … days ago",
+};
+
+/** Returns the parts of a filter, written as FIELD:is:VALUE or FIELD:not:VALUE; null if it is not a filter. */
+export function filterOf(text) {
+  const [, field, sign, value] = /^(\w+):(is|not):(.+)$/s.exec(text) ?? [];
+  if (!FILTERED[field]) return null;
+  if (field === "older" && !/^\d{1,5}$/.test(value)) return null;
+  return { field, not: sign === "not", value };
 }
 
 /** Returns requests for one hop from nodes, opposite to the direction that led to them. `also` has the direction
@@ -64,7 +96,8 @@ export function questionsAlso(view) {
   });
 }
 
-/** Returns the same view with another start, and with nothing opened or selected. */
+/** Returns the same view with another start, and with nothing opened, pinned or selected. */
 export function startingAt(view, entity, changes = {}) {
-  return { ...view, entity, toggled: new Set(), goOn: new Set(), also: new Set(), selected: "", ...changes };
+  const sets = { toggled: new Set(), goOn: new Set(), also: new Set(), apart: new Set() };
+  return { ...view, ...sets, entity, selected: "", pinned: "", only: false, ...changes };
 }

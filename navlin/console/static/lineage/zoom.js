@@ -5,7 +5,12 @@
 const LEAST = 0.05;
 const MOST = 3;
 const MARGIN_PX = 24;
+/** A small diagram is enlarged at most this much to fill the screen. */
+const MOST_FITTED = 2;
+/** Below this scale, names cannot be read, so a node that is looked for is shown larger. */
+const READABLE = 0.7;
 const MOVED_PX = 4;
+const ROWS_A_TURN = 3;
 
 /** Pans and zooms the scene of `picture`, an SVG element. */
 export class Zoom {
@@ -18,6 +23,10 @@ export class Zoom {
     this.moved = false;
     this.least = LEAST;
     this.fingers = new Map();
+    /** Called after each change. */
+    this.changed = () => {};
+    /** Scrolls the rows at an element by a number of rows. Returns whether there are any. */
+    this.scrollRows = () => false;
     picture.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     picture.addEventListener("pointerdown", (event) => this.#down(event));
     picture.addEventListener("pointermove", (event) => this.#move(event));
@@ -42,7 +51,7 @@ export class Zoom {
   fit() {
     const { width, height: every } = this.picture.getBoundingClientRect();
     const height = every - this.tools.getBoundingClientRect().height;
-    const k = Math.min((width - 2 * MARGIN_PX) / this.size.width, (height - 2 * MARGIN_PX) / this.size.height, 1);
+    const k = Math.min((width - 2 * MARGIN_PX) / this.size.width, (height - 2 * MARGIN_PX) / this.size.height, MOST_FITTED);
     this.least = Math.min(LEAST, k);
     this.#to({ x: (width - this.size.width * k) / 2, y: (height - this.size.height * k) / 2, k });
   }
@@ -69,6 +78,21 @@ export class Zoom {
     if (dx || dy) this.pan(dx, dy);
   }
 
+  /** Moves an element to the middle, large enough to be read. */
+  centreOn(element) {
+    const outer = this.picture.getBoundingClientRect();
+    const inner = element.getBoundingClientRect();
+    const { x, y, k } = this.at;
+    const middle = [(inner.left + inner.width / 2 - outer.left - x) / k, (inner.top + inner.height / 2 - outer.top - y) / k];
+    this.centre(...middle, Math.max(k, READABLE));
+  }
+
+  /** Moves a point of the scene to the middle. */
+  centre(x, y, k = this.at.k) {
+    const { width, height } = this.picture.getBoundingClientRect();
+    this.#to({ x: width / 2 - x * k, y: height / 2 - y * k, k });
+  }
+
   /** Returns the position on the screen of a point in the scene. With `keep`, a node stays there while everything
    * around it changes. */
   onScreen({ x, y }) {
@@ -93,10 +117,12 @@ export class Zoom {
   #apply() {
     const { x, y, k } = this.at;
     this.scene?.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+    this.changed();
   }
 
   #wheel(event) {
     event.preventDefault();
+    if (!event.ctrlKey && this.scrollRows(event.target, Math.sign(event.deltaY) * ROWS_A_TURN)) return;
     const { left, top } = this.picture.getBoundingClientRect();
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
     const factor = Math.exp(Math.max(-120, Math.min(120, -event.deltaY * lines)) / 400);

@@ -1,0 +1,372 @@
+"""Work in the diagram, as people do it: find, pin a path, open all columns, list a group, filter, save a table, and start at
+a database or a tag."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from navlin.index.solr.solr import Solr
+from navlin.model.keys import Key
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.chromium import Chromium
+from tests.support.diagram_estate import DUPLICATING_JOIN, READERS, READERS_OF_EMAIL, diagram_estate
+from tests.support.diagrams import address, boxes, click, drawn_again, lit, opened, ready, row, visible
+from tests.support.visits import barriers
+
+pytestmark = pytest.mark.services
+
+NAME = f"n{uuid4().hex[:8]}"
+SIZES = {"desk": (1440, 900), "tablet": (1024, 768), "telephone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def keys(solr_server: EmbeddedSolr) -> Iterator[dict[str, Key]]:
+    with Solr(solr_server.start()) as connected:
+        yield diagram_estate(connected, NAME)
+
+
+@pytest.fixture
+def browser(chromium: Chromium) -> Iterator[Chromium]:
+    """The session's browser. No test may cause an error, an alert or a policy violation."""
+    chromium.logged()
+    chromium.size(*SIZES["desk"])
+    yield chromium
+    chromium.prefer(prefers_color_scheme="light")
+    chromium.size(1400, 900)
+    assert chromium.wrong() == []
+
+
+def named(name: str) -> str:
+    return f"d_{NAME}.{name}"
+
+
+# -- Find ----------------------------------------------------------------------------------------------------------------
+
+
+def test_slash_finds_columns_of_closed_tables_one_after_the_other(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    browser.press("/")
+    browser.find("#find input").send_keys("amount")
+    browser.until(lambda: "2 found" in browser.find("#find output").text, "no columns are found")
+    # The order is that of the picture, from left to right.
+    for place, name in ((1, "orders.amount"), (2, "joined.amount")):
+        drawn_again(browser, lambda: browser.press(Keys.ENTER))
+        assert browser.find("#find output").text == f"{place} of 2: column {named(name)}"
+        assert visible(browser, row(named(name))) == 1
+        assert browser.count(f"{row(named(name))}.selected") == 1
+    browser.find("#find [value=previous]").click()
+    browser.until(lambda: browser.find("#find output").text.startswith("1 of 2"), "not back at the first")
+    browser.press(Keys.ESCAPE)
+    assert not browser.find("#find").is_displayed()
+
+
+def test_find_scrolls_a_long_table_and_takes_a_table_out_of_its_group(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    opened(browser, keys["narrow"].identity)
+    browser.find("#open-find").click()
+    browser.find("#find input").send_keys("measure_1400")
+    drawn_again(browser, lambda: browser.press(Keys.ENTER))
+    assert visible(browser, row(f"wide_{NAME}.wide.measure_1400")) == 1
+
+    opened(browser, keys["hub"].identity)
+    browser.press("/")
+    browser.find("#find input").send_keys("reader_299")
+    drawn_again(browser, lambda: browser.press(Keys.ENTER))
+    assert boxes(browser) == {"hub", "299 tables", "reader_299"}
+
+
+# -- A pinned path -------------------------------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_column_keeps_its_path_lit_and_lists_its_steps(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    daily = keys["daily"].identity
+    opened(browser, daily, depth="all", open=daily)
+    click(browser, row(named("daily.revenue")))
+    browser.hover(browser.find("#summary"))
+    assert lit(browser) == {named("daily.revenue")}
+    lit_boxes = browser.texts(".node.lit > .label .name")
+    assert set(lit_boxes) == {"orders", "joined", "daily", "report"}, "through closed tables"
+    assert browser.count(".dimming") == 1
+    browser.until(lambda: browser.texts("#path .steps .query") != [], "no expressions")
+    steps = browser.texts("#path .steps > li")
+    assert [each.split("by ")[0] for each in steps] == [
+        f"{named('orders.amount')} → {named('joined.amount')}",
+        f"{named('joined.amount')} → {named('daily.revenue')}",
+        f"{named('daily.revenue')} → {named('report.revenue')}",
+    ]
+    assert DUPLICATING_JOIN in steps[0]
+    assert "Spark" in steps[0]
+    assert "sum(joined.amount)" in steps[1]
+
+    drawn_again(browser, lambda: browser.find("#only-path").click())
+    assert boxes(browser) == {"orders", "joined", "daily", "report"}
+    assert browser.count(row(named("daily.visits"))) == 0
+    assert "pinned=" in address(browser)
+    assert "only=true" in address(browser)
+    browser.driver.refresh()
+    ready(browser)
+    assert boxes(browser) == {"orders", "joined", "daily", "report"}
+    drawn_again(browser, lambda: browser.find("#unpin").click())
+    assert boxes(browser) == {"orders", "visits", "joined", "daily", "report"}
+    assert browser.count(".dimming") == 0
+
+
+# -- Columns -------------------------------------------------------------------------------------------------------------
+
+
+def test_one_switch_opens_all_columns_and_greys_those_without_lineage(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    drawn_again(browser, lambda: browser.find("[name=all_columns]").click())
+    assert browser.count(".row.column") == 2 + 2 + 3 + 2 + 2
+    assert set(browser.texts(".row.idle + .row-name")) == {"note", "order_id"}
+    joined = keys["joined"].identity
+    drawn_again(browser, lambda: click(browser, f"[data-toggle='{joined}']"))
+    assert browser.count(f"[data-box='{joined}'] .row") == 0, "one table is closed again"
+
+
+def texts_of_rows(browser: Chromium, box: str) -> list[str]:
+    return browser.texts(f"[data-box='{box}'] .row-name")
+
+
+def test_a_table_of_1485_columns_scrolls_in_its_box_and_has_a_filter(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    wide = keys["wide"].identity
+    opened(browser, wide, open=wide)
+    assert texts_of_rows(browser, wide) == [f"measure_{number:04d}" for number in range(24)]
+    height = browser.find(f"[data-box='{wide}']").get_attribute("data-height")
+
+    drawn_again(browser, lambda: click(browser, f"[data-of='{wide}'][data-page='1']"))
+    assert texts_of_rows(browser, wide)[0] == "measure_0023"
+    click(browser, f"[data-filter='{wide}']")
+    drawn_again(browser, lambda: browser.press("1400"))
+    assert texts_of_rows(browser, wide) == ["measure_1400"]
+    assert browser.find(f"[data-box='{wide}']").get_attribute("data-height") == height
+    assert browser.run("return document.activeElement.value") == "1400", "the field keeps the focus"
+    # The line ends at the row now.
+    assert browser.count(f".edge[data-source='{browser.find('.row.column').get_attribute('data-id')}']") == 1
+
+    # By keyboard: from the filter to the rows, and beyond the last visible one.
+    drawn_again(browser, lambda: browser.press(*[Keys.BACKSPACE] * 4))
+    browser.press(Keys.ARROW_DOWN)
+    drawn_again(browser, lambda: browser.press(Keys.PAGE_DOWN))
+    assert texts_of_rows(browser, wide)[0] == "measure_0023"
+    assert browser.run("return document.activeElement.matches('.row')")
+
+
+# -- Groups --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_hub_of_300_readers_is_one_box_with_a_list(browser: Chromium, keys: dict[str, Key]) -> None:
+    opened(browser, keys["hub"].identity)
+    assert boxes(browser) == {"hub", f"{READERS} tables"}
+    assert f"{READERS + 1} nodes, 1 edge, {READERS} in 1 group" in browser.find("#summary").text
+    click(browser, ".node.group .head")
+    assert browser.find("#selected h2").text == f"Group of {READERS} tables downstream of hub_{NAME}.hub"
+    browser.find("#group-search").send_keys("reader_12")
+    assert browser.texts("#group-list .members li") == [f"hub_{NAME}.reader_12{digit}" for digit in range(10)]
+    browser.find("#group-by option[value=owner]").click()
+    browser.until(lambda: "team 0: 1" in browser.texts("#group-list strong"), "not divided by owner")
+    assert browser.texts("#group-list strong") == [
+        "team 0: 1",
+        "team 1: 2",
+        "team 2: 2",
+        "team 3: 2",
+        "team 4: 1",
+        "team 5: 1",
+        "team 6: 1",
+    ]
+    drawn_again(browser, lambda: browser.find("#group-list [aria-label='Show these: team 1']").click())
+    assert boxes(browser) == {"hub", "298 tables", "reader_120", "reader_127"}
+
+
+# -- Filters -------------------------------------------------------------------------------------------------------------
+
+
+def added(browser: Chromium, field: str, sign: str, value: str) -> None:
+    browser.run("document.getElementById('filters').open = true")
+    browser.find(f".add-filter [name=field] option[value={field}]").click()
+    browser.find(f".add-filter [name=sign] option[value={sign}]").click()
+    browser.find(".add-filter [name=value]").send_keys(value)
+    drawn_again(browser, lambda: browser.find(".add-filter button").click())
+
+
+def test_filtered_nodes_are_contracted_with_their_count(browser: Chromium, keys: dict[str, Key]) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    added(browser, "owner", "not", "etl")
+    assert boxes(browser) == {"orders", "visits", "report"}
+    assert browser.texts(".edge .filtered-between .count") == ["2", "2"], "joined and daily"
+    assert "2 nodes filtered out" in browser.find("#filtered-count").text
+    drawn_again(browser, lambda: browser.find(".in-force button").click())
+    assert browser.count(".filtered-between") == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "sign", "value", "left"),
+    [
+        ("tag", "is", f"web-{NAME}", {"visits", "report"}),
+        ("owner", "is", "crm", {"orders", "report"}),
+        ("engine", "is", "spark", {"orders", "visits", "joined", "report"}),
+        ("older", "is", "30", {"orders", "visits", "report"}),
+        ("older", "not", "30", {"joined", "daily", "report"}),
+        ("database", "not", "nothing", {"orders", "visits", "joined", "daily", "report"}),
+    ],
+)
+def test_a_filter_keeps_or_excludes_nodes(
+    browser: Chromium, keys: dict[str, Key], field: str, sign: str, value: str, left: set[str]
+) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    added(browser, field, sign, value)
+    assert boxes(browser) == left
+
+
+# -- The view ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_map_and_the_full_screen_show_where_one_is(browser: Chromium, keys: dict[str, Key]) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    assert not browser.find("#minimap").is_displayed(), "all of the diagram is visible"
+    width = browser.run("return document.querySelector('.scene').getBoundingClientRect().width")
+    whole = browser.run("return document.getElementById('picture').getBoundingClientRect().width")
+    assert width > whole / 2, "half of the canvas is empty"
+    for _ in range(6):
+        browser.find("#nearer").click()
+    assert browser.find("#minimap").is_displayed()
+    assert browser.count("#minimap .small-box") == 5
+    before = browser.find(".scene").get_attribute("transform")
+    click(browser, "#minimap")
+    assert browser.find(".scene").get_attribute("transform") != before
+    browser.find("#full-screen").click()
+    browser.until(
+        lambda: browser.run(
+            "return document.getElementById('diagram').getBoundingClientRect().height >= innerHeight - 1"
+        ),
+        "it does not fill the window",
+    )
+    browser.find("#full-screen").click()
+    browser.until(lambda: browser.count(".diagram.full") == 0, "it stays full")
+
+
+# -- A table, and starts -------------------------------------------------------------------------------------------------
+
+
+def test_by_keyboard_alone_a_column_is_found_and_pinned_and_the_table_is_saved(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    browser.press("/")
+    drawn_again(browser, lambda: browser.press("revenue", Keys.ENTER))
+    browser.press(Keys.ESCAPE)
+    tab_to(browser, ".row.selected")
+    browser.press(Keys.ENTER)
+    browser.until(lambda: browser.texts("#path .steps a") != [], "no statement")
+    tab_to(browser, "#path .steps a")
+    assert "/details?entity=" in browser.run("return document.activeElement.href")
+    tab_to(browser, "#save-csv")
+    browser.press(Keys.ENTER)
+    file = saved(browser, "lineage-report.csv")
+    rows = list(csv.DictReader(file.read_text("utf-8-sig").splitlines()))
+    assert {row["from"]: row["to"] for row in rows if row["expression"] == DUPLICATING_JOIN} == {
+        named("orders.amount"): named("joined.amount")
+    }
+    tab_to(browser, "#save-jsonl")
+    browser.press(Keys.ENTER)
+    lines = saved(browser, "lineage-report.jsonl").read_text().splitlines()
+    assert len([each for each in lines if json.loads(each)["kind"] == "edge"]) == len(
+        [each for each in rows if each["kind"] == "edge"]
+    )
+
+
+def tab_to(browser: Chromium, selector: str) -> None:
+    """Press the Tab key until an element that matches is focused."""
+    for _ in range(80):
+        if browser.run("return document.activeElement.matches(arguments[0])", selector):
+            return
+        browser.press(Keys.TAB)
+    pytest.fail(f"the Tab key does not lead to {selector}")
+
+
+def saved(browser: Chromium, name: str) -> Path:
+    browser.until(lambda: list(browser.downloads.glob(name)), f"{name} is not saved")
+    time.sleep(0.2)
+    [file] = browser.downloads.glob(name)
+    return file
+
+
+def test_a_database_and_a_tag_are_one_box_at_first(browser: Chromium, keys: dict[str, Key]) -> None:
+    opened(browser, f"d_{NAME}")
+    assert boxes(browser) == {"5 starts"}
+    opened(browser, f"tag:web-{NAME}")
+    assert boxes(browser) == {"visits", "joined"}, "one entity is drawn as itself"
+
+
+# -- Tasks of a new user: the truths were written down with the estate ------------------------------------------------------
+
+
+def test_a_wrong_figure_is_traced_to_the_planted_join(browser: Chromium, keys: dict[str, Key]) -> None:
+    # One: open the column of the report. Two: pin it. Three: go to its ends. Then read.
+    opened(browser, f"{named('report')}.revenue")
+    click(browser, row(named("report.revenue")))
+    drawn_again(browser, lambda: browser.find("#whole-path").click())
+    browser.until(lambda: DUPLICATING_JOIN in " ".join(browser.texts("#path .query")), "no expression")
+    [step] = [each for each in browser.texts("#path .steps > li") if DUPLICATING_JOIN in each]
+    assert step.startswith(f"{named('orders.amount')} → {named('joined.amount')}")
+    assert "join visits" in step, "the statement"
+
+
+def test_the_readers_of_a_tagged_column_are_listed(browser: Chromium, keys: dict[str, Key]) -> None:
+    # One: start at the tag. Two: go downstream.
+    opened(browser, f"tag:pii-{NAME}", direction="downstream")
+    assert boxes(browser) == {"hub", *READERS_OF_EMAIL}
+
+
+def test_of_60_tables_those_that_a_column_would_break_are_shown(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    opened(browser, keys["source"].identity, depth="all")
+    browser.press("/")
+    drawn_again(browser, lambda: browser.press("l0_t0.kept", Keys.ENTER))
+    browser.press(Keys.ESCAPE)
+    click(browser, row(f"layers_{NAME}.l0_t0.kept"))
+    drawn_again(browser, lambda: browser.find("#only-path").click())
+    assert boxes(browser) == {f"l{layer}_t0" for layer in range(6)}
+
+
+# -- Accessibility -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_no_state_of_the_diagram_has_an_accessibility_error_or_is_too_wide(
+    browser: Chromium, keys: dict[str, Key], size: tuple[int, int], scheme: str
+) -> None:
+    browser.size(*size)
+    browser.prefer(prefers_color_scheme=scheme)
+    wide, report, column = (keys[each].identity for each in ("wide", "report", "daily"))
+    found = []
+    for entity, view in (
+        (wide, {"open": wide}),
+        (report, {"depth": "all", "all_columns": "true", "filter": "owner:not:crm"}),
+        (column, {"depth": "all", "pinned": keys["report"].identity, "only": "true"}),
+        (keys["hub"].identity, {"selected": f"group:{keys['hub'].identity}:downstream:TABLE"}),
+    ):
+        opened(browser, entity, **view)
+        browser.press("/")
+        found += barriers(browser)
+        assert browser.run("return document.documentElement.scrollWidth") <= size[0]
+    assert found == []
