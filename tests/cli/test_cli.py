@@ -204,12 +204,12 @@ def test_a_wrong_address_is_reported_with_its_key_and_value(
         ),
         (
             ["saved", "remove"],
-            "navlin: name is missing: the name, unique among one's own\n"
+            "navlin: name is missing: the name, unique among your searches\n"
             "Type `navlin saved remove NAME`, as in `navlin saved remove big`.\n",
         ),
         (
             ["unused"],
-            "navlin: days is missing: for how many days nothing read them\n"
+            "navlin: days is missing: period without a recorded read, in days\n"
             "Type `navlin unused --days DAYS`, as in `navlin unused --days 90`.\n",
         ),
     ],

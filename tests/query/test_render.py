@@ -266,7 +266,7 @@ def test_an_entity_is_shown_in_groups(world: World, total: Key) -> None:
     assert "query 2  etl  FINISHED" in view
     ghost = operation_named(world, "insert into total table ghost")
     unlinked = seen(show_view(show(world.solr, ghost.identity)))
-    assert "\nUnresolved references: 1\n  data flow db.ghost: no match\n" in unlinked
+    assert "\nUnresolved references: 1\n  data db.ghost: no match\n" in unlinked
     assert "db.ghost (unresolved)\n" in unlinked
 
 

@@ -568,7 +568,7 @@ TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (only_directories_are_read, UNKNOWN, 'entries = "directories"'),
     (how_files_are_read_is_not_told, UNKNOWN, "next complete reading"),
     (the_file_system_fails, UNKNOWN, "cannot be read: gone"),
-    (a_loss_of_the_file_system_is_held, UNKNOWN, "are held"),
+    (a_loss_of_the_file_system_is_held, UNKNOWN, "await review"),
     (it_lies_where_nobody_reads, UNKNOWN, "no configured source"),
     (nobody_knows_where_it_lies, UNKNOWN, "location unknown"),
     (another_table_lies_there, UNKNOWN, "db.other"),
