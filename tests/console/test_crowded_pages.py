@@ -368,9 +368,13 @@ def test_plus_expands_all_columns_and_greys_those_without_lineage(
     window.run(
         f"document.querySelector('[data-toggle=\"{layered}\"]').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
     )
-    window.until(lambda: window.count(f"[data-box='{layered}'] .row") == COLUMNS, "not all columns")
-    names = window.texts(f"[data-box='{layered}'] .row-name")
-    assert names == [f"c{number:02d}" for number in range(COLUMNS)]
+    # A box shows 24 rows at a time.
+    window.until(lambda: window.count(f"[data-box='{layered}'] .row") == 24, "no columns")
+    assert window.texts(f"[data-box='{layered}'] .row-name") == [f"c{number:02d}" for number in range(24)]
+    page_down = f"[data-of='{layered}'][data-page='1']"
+    window.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", window.find(page_down))
+    last = [f"c{number:02d}" for number in range(COLUMNS - 24, COLUMNS)]
+    window.until(lambda: window.texts(f"[data-box='{layered}'] .row-name") == last, "not scrolled to the end")
     assert window.texts(f"[data-box='{layered}'] .row.idle + .row-name") == ["c39"]
     label = window.find(f"[data-box='{layered}'] .row.idle").get_attribute("aria-label")
     assert "no lineage recorded" in label
