@@ -2,7 +2,7 @@
 
 A crash does not show which split caused it. So each split that was being read is suspected, and is read alone the next
 time, while no other suspect is read. If a split also crashes a process when it is read alone, the split is set aside
-for a day and reported as a reject.
+for a day and reported as a reject. A full disk is no split's fault: no split is suspected, and all are read again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from navlin.model.records import Position, Reject, Split
 SET_ASIDE_MS: Final = 86_400_000
 SET_ASIDE: Final = "it is set aside for a day: reading it crashed Spark, or a process of Spark's, twice"
 _ALONE: Final = threading.Lock()
+_FULL: Final = ("No space left on device", "Disk quota exceeded")
+"""Messages of ENOSPC and EDQUOT, from Python and from Java."""
 
 
 class ReadingEnded(Exception):
@@ -58,6 +60,11 @@ def suspected(
         }
         positions.append(Position(BACKING_OFF + name, value))
     return positions, rejects
+
+
+def is_of_a_full_disk(error: str) -> bool:
+    """Whether a read ended because a disk, usually that of Spark's scratch files, has no room."""
+    return any(message in error for message in _FULL)
 
 
 def _crashes(name: str, before: Mapping[str, Any]) -> int:

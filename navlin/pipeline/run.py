@@ -51,7 +51,7 @@ from navlin.model.source import Source
 from navlin.pipeline.clock_suspicion import TOLERANCE_MS
 from navlin.pipeline.comparison import RECORDS_IN_TASK, Sizes, StateAccess, choose
 from navlin.pipeline.covering import Coverage, coverage
-from navlin.pipeline.crashes import ReadingEnded, batches, suspected, turn
+from navlin.pipeline.crashes import ReadingEnded, batches, is_of_a_full_disk, suspected, turn
 from navlin.pipeline.failing import in_words
 from navlin.pipeline.fingerprint import fingerprint, is_of_other_reader, settings_hash
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
@@ -358,7 +358,7 @@ class _SourceRun:
         message = in_words(error)
         if self.extractor.estate.masks_literals:
             message = without_quoted(message)
-        if self.lease is not None:
+        if self.lease is not None and not is_of_a_full_disk(str(error)):
             self.step("set aside")
             positions, rejects = suspected(
                 splits, before.values, message, self.pipeline.clock(), settings_hash(self.extractor)

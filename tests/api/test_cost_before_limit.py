@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import http.client
 import json
 import resource
@@ -89,6 +90,7 @@ HOST: dict[str, str] = {}
 JSON = {"Content_Type": "application/json", "Authorization": basic("viewer")}
 FORM = {"Content_Type": "application/x-www-form-urlencoded", "Authorization": basic("viewer")}
 BOMB = gzip.compress(b"[" + b"{}," * (10 * MIB) + b"{}]", 9)
+BOMB_SUM = hashlib.blake2b(BOMB, digest_size=16).hexdigest()
 MEMBERS = gzip.compress(b"") * (MIB // 2)
 LISTS = b"[" + b"[]," * (5 * MIB) + b"[]]"
 FIELDS = b"a=%41&" * (16 * MIB // 6)
@@ -125,7 +127,7 @@ def bomb_of_lines(web: Web, _number: int) -> int:
 
 def bomb_of_a_range(web: Web, number: int) -> int:
     address = f"{FILES}/{number + 1:x}-00000001?source=IMPALA-1&offset=0"
-    return send(web, address, BOMB[: 3 * MIB], method="PUT", Content_Encoding="gzip", **HOST)
+    return send(web, address, BOMB, method="PUT", Content_Encoding="gzip", X_Navlin_Sum=BOMB_SUM, **HOST)
 
 
 def lists_of_files(web: Web, _number: int) -> int:

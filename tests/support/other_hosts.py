@@ -91,7 +91,8 @@ class Hosts:
         return {str(each.relative_to(top)): each.read_bytes() for each in top.rglob("*") if each.is_file()}
 
     def lines(self, source: str = "IMPALA-1") -> bytes:
-        return b"".join(each.read_bytes() for each in sorted((self.root / "lines" / source).iterdir()))
+        """Return the accepted lines; empty if none was."""
+        return b"".join(each.read_bytes() for each in sorted((self.root / "lines" / source).glob("*")))
 
     def agent_command(self, *sources: str, host: str = "one", python: str = sys.executable) -> list[str]:
         """Return the command of an agent. ``sources`` are like IMPALA-1=/directory."""
