@@ -294,6 +294,12 @@ def test_a_process_that_outlived_its_parent_is_ended() -> None:
     assert not Path(f"/proc/{int(done.stdout)}").exists()
 
 
+def test_the_readme_shows_the_upstream_that_the_demo_prints() -> None:
+    [shown] = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+    assert shown == BOARD_REPORT.partition("\nDownstream")[0]
+
+
 @pytest.mark.services
 def test_a_metastore_that_does_not_start_is_named_with_its_log(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
