@@ -154,7 +154,7 @@ class Bucket:
                 empty += 1
                 if not page.token or page.token == token or empty > EMPTY_PAGES:
                     raise S3Misshapen(
-                        f"{self.place}: a page without objects says that there are more, but leads nowhere"
+                        f"{self.place}: a page without objects says that more follow, but has no usable token"
                     )
                 token = page.token
             if not page.truncated:

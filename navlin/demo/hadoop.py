@@ -233,7 +233,7 @@ class _Process:
 
     def await_ready(self) -> None:
         if not self._ready:
-            self._await("start", START_S)
+            self._await("HDFS and YARN did not start", START_S)
             self._ready = True
 
     def send(self, command: str) -> None:
@@ -269,4 +269,4 @@ class _Process:
             answer = f"no answer within {timeout_s:.0f} s"
         if answer != "READY":
             output = self._log.read_text(errors="replace")[-3000:]
-            raise HadoopNotStarted(f"{what}: {answer or 'it ended'}\n{output}")
+            raise HadoopNotStarted(f"{what}: {answer or 'the process ended'}\n{output}".rstrip())

@@ -68,9 +68,11 @@ class Metastore:
         assert self._process is not None
         deadline_s = time.monotonic() + START_S
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline_s:
+            if (ended := self._process.poll() is not None) or time.monotonic() > deadline_s:
                 self.kill()
-                raise MetastoreNotStarted((self.directory / "metastore.log").read_text()[-2000:])
+                log = (self.directory / "metastore.log").read_text()[-2000:]
+                reason = "the process ended" if ended else f"no answer within {START_S} s"
+                raise MetastoreNotStarted(f"the Hive metastore did not start: {reason}\n{log}".rstrip())
             time.sleep(0.1)
 
     def kill(self) -> None:

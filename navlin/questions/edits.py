@@ -20,8 +20,8 @@ QUESTION = Question(
     name="edits",
     summary="Edit history of an entity.",
     about="""
-    What people changed of ENTITY (db.table, db.table.column, a path, or an id), the newest first: who, when, and the
-    value before.
+    Changes that people made to ENTITY (db.table, db.table.column, a path, or an id), newest first: user, time, and
+    the value before.
     """,
     examples=("navlin edits sales.orders", "navlin edits sales.orders --limit 1 --json"),
     parameters=Parameters,

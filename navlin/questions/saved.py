@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 GROUP: Final = QuestionGroup(
     "Saved searches.",
     """
-    Searches under a name, for oneself or for everybody. `navlin search --saved NAME` and `navlin count --saved NAME` ask
+    Searches with a name, for yourself or for all users. `navlin search --saved NAME` and `navlin count --saved NAME` run
     them.
 
-    Only its owner or an administrator changes or removes one. Whoever works on the machine of the index is one.
+    Only its owner or an administrator may change or remove a search. On the machine of the index, you are an
+    administrator.
     """,
 )
 Name = Annotated[str, "The name, unique among your searches.", Typed(first=True)]
@@ -86,7 +87,7 @@ LIST = Question(
     name="saved list",
     group=GROUP,
     summary="Your saved searches, and those that others share.",
-    about="One's own, and those that others share; here, on the machine of the index, all.",
+    about="Your own, and those that others share. On the machine of the index, all are listed.",
     examples=("navlin saved list", "navlin saved list --json"),
     parameters=Nothing,
     ask=_list,
@@ -98,7 +99,7 @@ ADD = Question(
     name="saved add",
     group=GROUP,
     summary="Save a search under a name.",
-    about="Save QUERY under NAME. A query that could not be asked is refused.",
+    about="Save QUERY under NAME. An invalid query is refused.",
     examples=(
         "navlin saved add 'personal data' 'type:FIELD AND tags:pii'",
         "navlin saved add big 'type:FILE AND size:[1000000000 TO *]' --shared --replace",

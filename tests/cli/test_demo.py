@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from navlin.demo.metastore import Metastore, MetastoreNotStarted
 from tests.services.yarn_jobs import submit
 from tests.support.demo import (
     COMMAND,
@@ -291,3 +292,23 @@ def test_a_process_that_outlived_its_parent_is_ended() -> None:
 
     assert done.returncode == 0
     assert not Path(f"/proc/{int(done.stdout)}").exists()
+
+
+def test_the_readme_shows_the_upstream_that_the_demo_prints() -> None:
+    [shown] = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+    assert shown == BOARD_REPORT.partition("\nDownstream")[0]
+
+
+@pytest.mark.services
+def test_a_metastore_that_does_not_start_is_named_with_its_log(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    metastore = Metastore(tmp_path / "home", tmp_path / "no-jars")
+    metastore.launch()
+
+    with pytest.raises(MetastoreNotStarted) as refused:
+        metastore.await_ready()
+
+    first, _, log = str(refused.value).partition("\n")
+    assert first == "the Hive metastore did not start: the process ended"
+    assert "DbNotificationListener" in log

@@ -69,9 +69,11 @@ HOSTILE: Final[Mapping[str, Hostile]] = {
     "the first page again and again": Hostile(
         _first_page_again, "keys are not in order, or were sent already", requests=3
     ),
-    "a token again without objects": Hostile(_fixed(_empty("same")), "leads nowhere", requests=2),
-    "truncated without objects and without a token": Hostile(_fixed(_empty("")), "leads nowhere"),
-    "pages without objects and without end": Hostile(_new_tokens, "leads nowhere", requests=EMPTY_PAGES + 1),
+    "a token again without objects": Hostile(_fixed(_empty("same")), "no usable token", requests=2),
+    "truncated without objects and without a token": Hostile(_fixed(_empty("")), "no usable token"),
+    "pages without objects and without end": Hostile(
+        _new_tokens, "no usable token", requests=EMPTY_PAGES + 1
+    ),
     "XML cut in an element": Hostile(_changed(lambda text: text[:-10]), "not whole, or not XML"),
     "XML cut in an object": Hostile(
         _changed(lambda text: text[: text.rindex("<Size>") + 6]), "not whole, or not XML"

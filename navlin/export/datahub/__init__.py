@@ -50,15 +50,15 @@ class DataHubOptions:
     """Options of an export. They must match those of the site's own ingestion, so that both use the same names for
     entities."""
 
-    platform_instance: Annotated[str, "the platform instance of tables and databases"] = ""
-    storage_instance: Annotated[str, "the platform instance of paths"] = ""
-    env: Annotated[str, "the environment in URNs"] = "PROD"
-    lowercase: Annotated[bool, "names of tables, databases and columns in lower case"] = False
+    platform_instance: Annotated[str, "Platform instance of tables and databases."] = ""
+    storage_instance: Annotated[str, "Platform instance of paths."] = ""
+    env: Annotated[str, "Environment in URNs."] = "PROD"
+    lowercase: Annotated[bool, "Convert names of tables, databases and columns to lower case."] = False
     describe: Annotated[
-        bool, "describe tables, views, paths and databases; without it only lineage is sent"
+        bool, "Describe tables, views, paths and databases; otherwise only lineage is sent."
     ] = True
-    owners: Annotated[bool, "send owners; they replace those that people set in DataHub"] = True
-    tags: Annotated[bool, "send tags; they replace those that people set in DataHub"] = True
+    owners: Annotated[bool, "Send owners. They replace owners that people set in DataHub."] = True
+    tags: Annotated[bool, "Send tags. They replace tags that people set in DataHub."] = True
 
     @property
     def names(self) -> names.DatahubUrns:

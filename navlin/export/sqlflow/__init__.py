@@ -34,9 +34,9 @@ class SqlFlowOptions:
     """Options for the level of detail."""
 
     result_sets: Annotated[
-        bool, "write expressions, as result sets between columns; without it relations are end to end"
+        bool, "Write expressions, as result sets between columns; otherwise columns are related directly."
     ] = True
-    table_level: Annotated[bool, "write relations of tables and processes instead of columns"] = False
+    table_level: Annotated[bool, "Write relations of tables and processes instead of columns."] = False
 
 
 def xml_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
