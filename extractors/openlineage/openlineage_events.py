@@ -44,8 +44,9 @@ from navlin.model.spooled import sender_of
 SPLIT_EVENTS: Final = 1_000
 SPLIT_BYTES: Final = 32 << 20
 MOST_ROUNDS: Final = 8
-"""Maximum number of splits that one run reads one after the other. The next run reads the rest, but first the events
-that other senders have sent in the meantime.
+RUN_BYTES: Final = 64 << 20
+"""Maximum number of splits that one run reads one after the other, and of bytes after which it reads no further split.
+The next run reads the rest, but first the events that other senders have sent in the meantime.
 """
 
 
@@ -53,7 +54,7 @@ that other senders have sent in the meantime.
 class EventsSplit(Split):
     """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew``, their
     contents are ignored. ``complete`` is true if this split and those that follow it read everything once more.
-    ``round`` is the number of splits that this run has read before.
+    ``round`` and ``read_bytes`` are the numbers of splits and of bytes that this run has read before.
     """
 
     files: tuple[FileSplit, ...]
@@ -63,6 +64,7 @@ class EventsSplit(Split):
     error: str = ""
     """Error that prevented the split's only file from being read. Reading this split raises it."""
     round: int = 0
+    read_bytes: int = 0
 
     @property
     def name(self) -> str:
@@ -180,9 +182,10 @@ class _Reading:
         for key in sorted({*shards, *self._split.shards}):
             if shards.get(key) != self._split.shards.get(key):
                 yield Position(key, shards.get(key))
-        done = self._split.round + 1
-        if rest and (done < MOST_ROUNDS or self._split.complete):
-            yield EventsSplit(tuple(rest), shards, complete=self._split.complete, round=done)
+        rounds, read_bytes = self._split.round + 1, self._split.read_bytes + self._bytes
+        complete = self._split.complete
+        if rest and (complete or (rounds < MOST_ROUNDS and read_bytes < RUN_BYTES)):
+            yield EventsSplit(tuple(rest), shards, complete=complete, round=rounds, read_bytes=read_bytes)
 
     @property
     def _full(self) -> bool:

@@ -767,11 +767,15 @@ def test_a_sender_with_too_many_abandoned_runs_makes_only_its_own_ends_incomplet
     assert "of earlier events of this run" not in str(reasons("loud", "another"))
 
 
+@pytest.mark.parametrize(
+    ("bound", "most"),
+    [("MOST_ROUNDS", 3), ("RUN_BYTES", 5 * len(json.dumps(event("COMPLETE", 1, "loud 10"))))],
+)
 def test_a_sender_with_a_backlog_delays_no_other_sender(
-    follower: Follower, monkeypatch: pytest.MonkeyPatch
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", 2)
-    monkeypatch.setattr("extractors.openlineage.openlineage_events.MOST_ROUNDS", 3)
+    monkeypatch.setattr(f"extractors.openlineage.openlineage_events.{bound}", most)
     follower.read(START)
     loud = [f"loud {number}" for number in range(20)]
     follower.write(*(event("COMPLETE", 1, each, job=each) for each in loud), name=SPOOLED.format("loud"))
