@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -126,19 +127,19 @@ def test_passwords_beyond_the_queue_are_refused_and_other_callers_are_not() -> N
         queues = CheckQueues()
 
         async def stranger(name: str) -> None:
-            assert isinstance(await queues.caller(lambda: check(name, "stranger")), Caller)
+            assert isinstance(await queues.caller(partial(check, name, "stranger")), Caller)
 
         async with anyio.create_task_group() as tasks:
             for number in range(21):
                 tasks.start_soon(stranger, f"stranger-{number}")
             await anyio.wait_all_tasks_blocked()
             with anyio.fail_after(30):
-                refused = await queues.caller(lambda: check("one more", "stranger"))
+                refused = await queues.caller(partial(check, "one more", "stranger"))
                 assert refused == AuthenticationFailed(
                     "too many login attempts; try again", "one more", wait_s=1.0
                 )
                 for kind in ("known", "directory"):
-                    assert isinstance(await queues.caller(lambda kind=kind: check(kind, kind)), Caller)
+                    assert isinstance(await queues.caller(partial(check, kind, kind)), Caller)
             assert checked == ["known", "directory"]
             over.set()
 
