@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 from extractors.lineage.file_split import FileSplit
@@ -42,12 +43,18 @@ from navlin.model.spooled import sender_of
 
 SPLIT_EVENTS: Final = 1_000
 SPLIT_BYTES: Final = 32 << 20
+MOST_ROUNDS: Final = 8
+RUN_BYTES: Final = 64 << 20
+"""Maximum number of splits that one run reads one after the other, and of bytes after which it reads no further split.
+The next run reads the rest, but first the events that other senders have sent in the meantime.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EventsSplit(Split):
     """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew``, their
     contents are ignored. ``complete`` is true if this split and those that follow it read everything once more.
+    ``round`` and ``read_bytes`` are the numbers of splits and of bytes that this run has read before.
     """
 
     files: tuple[FileSplit, ...]
@@ -56,6 +63,8 @@ class EventsSplit(Split):
     complete: bool = False
     error: str = ""
     """Error that prevented the split's only file from being read. Reading this split raises it."""
+    round: int = 0
+    read_bytes: int = 0
 
     @property
     def name(self) -> str:
@@ -100,7 +109,7 @@ class OpenLineageEvents(LineLogs):
         files = [split for split in plan.splits if isinstance(split, FileSplit)]
         # An unreadable file fails alone, and its retries are delayed alone.
         closed = [each for each in files if not each.descriptor and not os.access(each.path, os.R_OK)]
-        together = tuple(each for each in files if each not in closed)
+        together = by_backlog(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
             # If nothing was read before, everything is read, either for the first time or again by another version.
@@ -113,6 +122,18 @@ class OpenLineageEvents(LineLogs):
         if split.error:
             raise OSError(split.error)
         yield from _Reading(self, split).records()
+
+
+def by_backlog(files: Iterable[FileSplit]) -> tuple[FileSplit, ...]:
+    """Order files so that those of a sender with few unread bytes come before those of a sender with many."""
+    of_senders: dict[str, list[FileSplit]] = {}
+    for each in files:
+        of_senders.setdefault(sender_of(each.path), []).append(each)
+    return tuple(chain(*sorted(of_senders.values(), key=lambda of_one: sum(map(_unread_bytes, of_one)))))
+
+
+def _unread_bytes(split: FileSplit) -> int:
+    return split.end - split.offset
 
 
 class _Reading:
@@ -161,8 +182,10 @@ class _Reading:
         for key in sorted({*shards, *self._split.shards}):
             if shards.get(key) != self._split.shards.get(key):
                 yield Position(key, shards.get(key))
-        if rest:
-            yield EventsSplit(tuple(rest), shards, complete=self._split.complete)
+        rounds, read_bytes = self._split.round + 1, self._split.read_bytes + self._bytes
+        complete = self._split.complete
+        if rest and (complete or (rounds < MOST_ROUNDS and read_bytes < RUN_BYTES)):
+            yield EventsSplit(tuple(rest), shards, complete=complete, round=rounds, read_bytes=read_bytes)
 
     @property
     def _full(self) -> bool:

@@ -109,7 +109,7 @@ def _root(body: bytes, name: str) -> Element:
         parser.feed(body)
         root: Element = parser.close()
     except (ParseError, ValueError) as error:
-        raise BadPage(f"it is not whole, or not XML ({error})") from None
+        raise BadPage(f"it is cut off, or is not well-formed XML ({error})") from None
     if _local(root.tag) != name:
         raise BadPage(f"it is not a {name}, but {_local(root.tag)[:100]!r}")
     return root

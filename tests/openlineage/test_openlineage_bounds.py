@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from extractors.openlineage.kept_runs import SavedRun, choose
 from navlin.model.keys import EntityType, RelationType
 from tests.support.openlineage import (
     FILTER,
@@ -146,3 +147,20 @@ def test_a_dataset_event_beyond_a_limit_is_a_reject_and_the_rest_is_kept(
     assert [each.reason for each in got.rejects] == [f"dataset wide in x://host: {reason}"]
     fields = [each for each in got.entities if each.key.type is EntityType.FIELD]
     assert len(fields) == (5_000 if reason == COLUMNS else 0)
+
+
+def test_a_sender_keeps_12_mib_of_runs_and_displaces_none_of_another() -> None:
+    """The newest runs of each sender are kept, of a MiB each here; what another one leaves is not given to it."""
+
+    def run(sender: str, number: int, size_bytes: int) -> SavedRun:
+        return SavedRun(f"{sender} {number}", 1_000 + number, False, [], sender, "x" * size_bytes)
+
+    loud = [run("loud", number, 1 << 20) for number in range(20)]
+    quiet = [run("quiet", number, 1_000) for number in range(3)]
+    known, given_up = choose([*loud, *quiet], 2_000)
+
+    assert {each.run for each in known} == {
+        *(f"loud {number}" for number in range(8, 20)),
+        *(f"quiet {number}" for number in range(3)),
+    }
+    assert {each.run for each in given_up} == {f"loud {number}" for number in range(8)}

@@ -320,6 +320,7 @@ def test_an_open_run_is_kept_in_preference_to_ended_ones(
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 3)
     monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", 2)
+    monkeypatch.setattr("extractors.openlineage.openlineage_events.MOST_ROUNDS", 99)
     ended = [event("COMPLETE", 1, f"ended {number}", job=f"x{number}") for number in range(9)]
     got = follower.read(START, *ended, RUNNING, *ended, COMPLETE)
     assert flows(got) == WHOLE
@@ -764,6 +765,33 @@ def test_a_sender_with_too_many_abandoned_runs_makes_only_its_own_ends_incomplet
     assert "of earlier events of this run" not in str(reasons("quiet", "new"))
     follower.now_ms += 32 * 86_400_000
     assert "of earlier events of this run" not in str(reasons("loud", "another"))
+
+
+@pytest.mark.parametrize(
+    ("bound", "most"),
+    [("MOST_ROUNDS", 3), ("RUN_BYTES", 5 * len(json.dumps(event("COMPLETE", 1, "loud 10"))))],
+)
+def test_a_sender_with_a_backlog_delays_no_other_sender(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", 2)
+    monkeypatch.setattr(f"extractors.openlineage.openlineage_events.{bound}", most)
+    follower.read(START)
+    loud = [f"loud {number}" for number in range(20)]
+    follower.write(*(event("COMPLETE", 1, each, job=each) for each in loud), name=SPOOLED.format("loud"))
+    rounds = [set(statuses(follower.read()))]
+    for number in range(3):
+        follower.write(event("COMPLETE", 2, f"quiet {number}"), name=SPOOLED.format("quiet"))
+        rounds.append(set(statuses(follower.read())))
+
+    assert rounds == [
+        {*loud[:6]},
+        {"quiet 0", *loud[6:11]},
+        {"quiet 1", *loud[11:16]},
+        {"quiet 2", *loud[16:]},
+    ]
+    again = follower.read(complete=True)
+    assert set(statuses(again)) >= {"quiet 0", "quiet 1", "quiet 2", *loud}, "everything, in one run"
 
 
 def test_a_run_beyond_the_size_limit_is_rejected_and_incomplete(follower: Follower) -> None:

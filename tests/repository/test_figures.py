@@ -45,6 +45,7 @@ SET_NOT_MEASURED = {
     "sees changes within a second or so (inotify), else every five seconds": "an interval",
     "a heartbeat every five minutes": "an interval",
     "A host may keep 20 GiB and 20,000 files here": "a bound of a host",
+    "A run reads some 8,000 events or 64 MiB of what has arrived": "bounds of a run",
     "(at most 16 MiB as sent, 32 MiB unpacked)": "bounds of a body",
     "Each host has 1 GiB for lines that are not read yet, each source 8 GiB": "bounds of lines",
     "Vector drops the line at 100 KiB": "limits of shippers",

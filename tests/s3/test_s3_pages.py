@@ -42,10 +42,10 @@ def test_the_pages_of_a_bucket_follow_each_other(s3: StubS3) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("", "not whole, or not XML"),
-        ("no XML", "not whole, or not XML"),
-        (WHOLE[:-30], "not whole, or not XML"),
-        (WHOLE[: len(WHOLE) // 2], "not whole, or not XML"),
+        ("", "it is cut off, or is not well-formed XML"),
+        ("no XML", "it is cut off, or is not well-formed XML"),
+        (WHOLE[:-30], "it is cut off, or is not well-formed XML"),
+        (WHOLE[: len(WHOLE) // 2], "it is cut off, or is not well-formed XML"),
         ("<html><body>login</body></html>", "not a ListBucketResult, but 'html'"),
         ("<ListAllMyBucketsResult/>", "not a ListBucketResult"),
         (WHOLE.replace("lake", "other"), "it is about the bucket 'other'"),
@@ -53,10 +53,10 @@ def test_the_pages_of_a_bucket_follow_each_other(s3: StubS3) -> None:
         (WHOLE.replace("false", "maybe"), "does not tell whether there are more"),
         (WHOLE.replace("<Key>a</Key>", ""), "an object without a key"),
         (WHOLE.replace("<Key>a</Key>", f"<Key>{'a' * 1_025}</Key>"), "a key of more than 1024 characters"),
-        (WHOLE.replace("<Key>a</Key>", "<Key>a\x01</Key>"), "not whole, or not XML"),
+        (WHOLE.replace("<Key>a</Key>", "<Key>a\x01</Key>"), "it is cut off, or is not well-formed XML"),
         ('<!DOCTYPE x [<!ENTITY a "aaaa">]>' + WHOLE, "declares a document type"),
         (HEAD + "<x/>" * (MOST_MARKUP + 1) + "</ListBucketResult>", "more than 200,000 elements"),
-        (HEAD + "<x>" * 90_000, "not whole, or not XML"),
+        (HEAD + "<x>" * 90_000, "it is cut off, or is not well-formed XML"),
     ],
 )
 def test_a_damaged_page_is_not_believed(body: str, words: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -85,6 +86,11 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     ),
 }  # fmt: skip
 """(module, name used) → the peer, the child process or the listener"""
+SEVERAL: Final = {
+    ("navlin.pipeline.session", "pyspark.core.context.SparkContext._ensure_initialized"): 3,
+    ("navlin.service.daemon.listening", "socket.socket"): 2,
+}
+"""Rows that a module uses more than once → number of uses."""
 
 LISTENERS: Final[dict[str, tuple[str, str]]] = {
     "the web process": (
@@ -157,9 +163,9 @@ def full_name(node: ast.AST, known: dict[str, str]) -> str:
 
 
 def test_every_socket_request_child_and_listener_has_a_row() -> None:
-    found = {(module, name) for module, file in modules() for name in used_in(tree_of(file))}
+    found = Counter((module, name) for module, file in modules() for name in used_in(tree_of(file)))
 
-    assert found == ROWS.keys()
+    assert found == {row: SEVERAL.get(row, 1) for row in ROWS}
 
 
 def test_every_row_is_an_attacked_peer_a_described_listener_or_a_child() -> None:
@@ -184,6 +190,11 @@ def test_every_row_is_an_attacked_peer_a_described_listener_or_a_child() -> None
 )  # fmt: skip
 def test_an_added_use_is_found(added: str, name: str) -> None:
     assert list(used_in(ast.parse(added))) == [name]
+
+
+def test_a_second_child_of_a_module_is_found() -> None:
+    added = "from subprocess import Popen\ndef f(): Popen(['x'])\ndef g(): Popen(['y'])"
+    assert list(used_in(ast.parse(added))) == ["subprocess.Popen", "subprocess.Popen"]
 
 
 def test_a_mere_mention_is_not_a_row() -> None:

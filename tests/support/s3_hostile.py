@@ -74,14 +74,16 @@ HOSTILE: Final[Mapping[str, Hostile]] = {
     "pages without objects and without end": Hostile(
         _new_tokens, "no usable token", requests=EMPTY_PAGES + 1
     ),
-    "XML cut in an element": Hostile(_changed(lambda text: text[:-10]), "not whole, or not XML"),
+    "XML cut in an element": Hostile(
+        _changed(lambda text: text[:-10]), "it is cut off, or is not well-formed XML"
+    ),
     "XML cut in an object": Hostile(
-        _changed(lambda text: text[: text.rindex("<Size>") + 6]), "not whole, or not XML"
+        _changed(lambda text: text[: text.rindex("<Size>") + 6]), "it is cut off, or is not well-formed XML"
     ),
     "XML cut before the objects": Hostile(
-        _changed(lambda text: text[: text.index("<Contents>")]), "not whole"
+        _changed(lambda text: text[: text.index("<Contents>")]), "it is cut off"
     ),
-    "an empty body": Hostile(_fixed(""), "not whole, or not XML"),
+    "an empty body": Hostile(_fixed(""), "it is cut off, or is not well-formed XML"),
     "more bytes than a page may have": Hostile(
         _fixed(b" " * (MOST_BYTES + 1)), "16", S3Unavailable, requests=3
     ),
