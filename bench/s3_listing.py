@@ -36,7 +36,7 @@ from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
 from tests.services.versitygw import REGION, Versitygw, built, running_versitygw
-from tests.support.s3_buckets import fill_bucket
+from tests.support.s3_buckets import DIRECTORIES, fill_bucket
 from tests.support.s3_rounds import settings_of_credentials
 
 BUCKET = "lake"
@@ -48,10 +48,10 @@ def of_bucket(server: Versitygw, folder: Path, objects: int) -> Filling:
     """Return a bucket of this many objects, all of which are extracted."""
     source = Source(source_id("bench", "S3"), S3_TYPE, "S3", "bench", (f"s3://{BUCKET}",))
     estate = Estate("bench", (source,))
-    directories = fill_bucket(server.bucket(BUCKET), objects)
+    fill_bucket(server.bucket(BUCKET), objects)
     credentials = settings_of_credentials(folder)
     s3 = S3(source, estate, BUCKET, server.url, REGION, entries="all", **credentials)
-    return Filling(EXTRACTORS["s3"], s3, "entities", 1 + directories + objects)
+    return Filling(EXTRACTORS["s3"], s3, "entities", 1 + DIRECTORIES + objects)
 
 
 def list_alone(extractor: S3, processes: ProcessPoolExecutor) -> None:

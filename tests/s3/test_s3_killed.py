@@ -17,7 +17,7 @@ from tests.services.s3 import StubS3
 from tests.services.thrift_metastore import ThriftMetastore
 from tests.services.versitygw import Versitygw
 from tests.support.killed_listings import RANGES, STEPS, Listings, list_with_kills
-from tests.support.s3_buckets import fill_bucket
+from tests.support.s3_buckets import DIRECTORIES, fill_bucket
 from tests.support.s3_lake import Lake
 from tests.support.s3_rounds import BUCKET
 
@@ -93,22 +93,23 @@ def same_index_after_kills(
     Asserts that the index is that of two listings without a kill.
     """
     bucket = server.bucket(BUCKET)
-    directories = fill_bucket(bucket, objects)
+    fill_bucket(bucket, objects)
     Listings.prepare(folder, server.url, objects)
     calm, disturbed = (Listings(solr, spark, folder, cluster) for cluster in ("calm", "disturbed"))
 
-    life = list_with_kills(solr, folder, "disturbed", 1, delays_s)
-    calm.list(life)
-    shutil.rmtree(bucket / "ds=0001")
-    (bucket / "ds=0002" / "part-00001").write_bytes(b"more")
-    (bucket / "ds=0003" / "part-99999").touch()
-    last = list_with_kills(solr, folder, "disturbed", life + 1, delays_s)
-    calm.list(last)
+    after = list_with_kills(solr, folder, "disturbed", 1, delays_s)
+    calm.list()
+    shutil.rmtree(bucket / "ds=001")
+    (bucket / "ds=002" / "part-00001").write_bytes(b"more")
+    (bucket / "ds=003" / "part-99999").touch()
+    list_with_kills(solr, folder, "disturbed", after, delays_s)
+    calm.list()
 
     kept, expected = disturbed.contents(), calm.contents()
     assert {kept.get(each) or expected[each] for each in kept.keys() ^ expected.keys()} == set()
     assert (calm.ranges, disturbed.ranges) == (RANGES, RANGES)
-    # The bucket, its objects and directories, and the new object; a directory of 500 objects is gone.
-    for deleted, count in ((False, 1 + objects + directories + 1 - 501), (True, 501)):
+    # A directory with its objects is gone, and an object is new.
+    gone = 1 + objects // DIRECTORIES
+    for deleted, count in ((False, 1 + DIRECTORIES + objects - gone + 1), (True, gone)):
         of_source = f"+sourceId:{disturbed.source.id} +type:(FILE OR DIRECTORY OR S3BUCKET) +deleted:{str(deleted).lower()}"
         assert solr.count(ELEMENTS, of_source) == count

@@ -11,7 +11,7 @@ from extractors.s3.errors import S3Credentials
 from extractors.s3.splits import RangeSplit
 from navlin.model.plan import Positions
 from tests.services.versitygw import REGION, Versitygw
-from tests.support.s3_buckets import fill_bucket
+from tests.support.s3_buckets import DIRECTORIES, fill_bucket
 from tests.support.s3_keys import KINDS, KindOfKeys, counted, shown
 from tests.support.s3_rounds import BUCKET, ESTATE, SOURCE, Rounds, credentials  # noqa: F401  # for all tests
 
@@ -30,7 +30,7 @@ def now_ms() -> int:
 
 
 def test_200_000_objects_are_listed_once_each_and_again_in_the_same_ranges(versitygw: Versitygw) -> None:
-    directories = fill_bucket(versitygw.bucket(BUCKET), OBJECTS)
+    fill_bucket(versitygw.bucket(BUCKET), OBJECTS)
     listed = rounds(versitygw)
 
     first = listed.run(now_ms())
@@ -39,7 +39,7 @@ def test_200_000_objects_are_listed_once_each_and_again_in_the_same_ranges(versi
     kinds = [row["type"] for row in first.rows.values()]
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {
         "S3BUCKET": 1,
-        "DIRECTORY": directories,
+        "DIRECTORY": DIRECTORIES,
         "FILE": OBJECTS,
     }
     assert (first.repeated, first.rejects) == ({}, [])

@@ -26,9 +26,9 @@ from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
 from tests.services.versitygw import REGION
-from tests.support.killed_runs import LIFE_MS, Life
+from tests.support.killed_runs import Life
 from tests.support.pipeline_estate import unstamped
-from tests.support.s3_rounds import AT_MS, BUCKET, settings_of_credentials
+from tests.support.s3_rounds import BUCKET, settings_of_credentials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,9 +63,9 @@ class Listings:
         settings = {"endpoint": url, "objects_in_split": objects // RANGES}
         (folder / _SETTINGS).write_text(json.dumps(settings))
 
-    def list(self, life: int, step: Callable[[str], None] = lambda step: None) -> None:
-        """List the bucket once. ``life`` is counted on, because each of them takes the lease of the one before it."""
-        pipeline = Pipeline(self.solr.address, self._spark, lambda: AT_MS + life * LIFE_MS)
+    def list(self, step: Callable[[str], None] = lambda step: None) -> None:
+        """List the bucket once, to its end."""
+        pipeline = Pipeline(self.solr.address, self._spark, lambda: time.time_ns() // 1_000_000)
         record = pipeline.run(EXTRACTORS["s3"], self._extractor, complete=True, step=step)
         if (record.status, record.failures) != (Status.FINISHED, ()):
             raise AssertionError(str(record))
@@ -140,7 +140,7 @@ def main() -> None:
 
     with Solr(SolrAddress(**orders["address"])) as solr:
         listings = Listings(solr, lambda: spark, Path(orders["folder"]), orders["cluster"])
-        listings.list(orders["life"], step)
+        listings.list(step)
         solr.commit(RUNS, soft=True)
     sys.stdout.write("through\n")
     sys.stdout.flush()

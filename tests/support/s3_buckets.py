@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-IN_DIRECTORY: Final = 500
+DIRECTORIES: Final = 400
 
 
-def fill_bucket(bucket: Path, objects: int) -> int:
-    """Make empty objects ``ds=NNNN/part-NNNNN``, 500 in a directory, and return the number of directories. ``bucket`` is
-    the bucket's directory.
+def fill_bucket(bucket: Path, objects: int) -> None:
+    """Make empty objects ``ds=NNN/part-NNNNN``, equally many in each of the directories. ``bucket`` is the bucket's own
+    directory, ``objects`` a multiple of `DIRECTORIES`.
     """
-    directories = -(-objects // IN_DIRECTORY)
-    for number in range(directories):
-        folder = bucket / f"ds={number:04}"
+    for number in range(DIRECTORIES):
+        folder = bucket / f"ds={number:03}"
         folder.mkdir()
-        for part in range(min(IN_DIRECTORY, objects - number * IN_DIRECTORY)):
+        for part in range(objects // DIRECTORIES):
             (folder / f"part-{part:05}").touch()
-    return directories
