@@ -85,7 +85,7 @@ def test_a_delete_marker_hides_an_object_until_it_is_removed(versitygw: Versityg
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("AWS_ACCESS_KEY_ID", "AKIDOTHER", "HTTP 404 XAdminUserNotFound"),
+        ("AWS_ACCESS_KEY_ID", "AKIDOTHER", "HTTP 403 InvalidAccessKeyId"),
         ("AWS_SECRET_ACCESS_KEY", "another", "HTTP 403 SignatureDoesNotMatch"),
     ],
 )
