@@ -7,9 +7,9 @@ JARS   := .jars
 # Hive, its metastore, HDFS and YARN run only in tests and the demo; a KDC and a directory of users only in tests. navlin's publisher
 # is compiled against Sqoop, which runs in `make test-services`.
 SETS   := solr hive-metastore hive hadoop kdc ldap sqoop
-# Later releases of the metastore, an earlier Solr, a JobHistoryServer, Pig, OpenLineage's agent, Atlas and Oozie run only in
-# `make test-services`.
-LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce pig openlineage-spark atlas oozie
+# Later releases of the metastore, an earlier Solr, a JobHistoryServer, Pig, OpenLineage's agent, Atlas, Oozie and Hadoop's client
+# of S3 run only in `make test-services`.
+LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce pig openlineage-spark atlas oozie hadoop-aws
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # Number of processes that run tests in parallel, each with its own Solr and Spark of some 2 GB. Four on two cores, because tests
 # also wait: for clocks, for killed processes to end, and for services to start.

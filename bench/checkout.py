@@ -32,6 +32,7 @@ JAR_SETS = {
         "openlineage-spark",
     ),
     "Atlas": ("atlas",),
+    "Hadoop's client of S3": ("hadoop-aws",),
 }
 
 

@@ -21,6 +21,7 @@ PRODUCTS: Final = {
     "pig": ("Pig", "pig"),
     "oozie": ("Oozie", "oozie-server"),
     "openlineage-spark": ("OpenLineage's agent for Spark", "openlineage-spark_2.13"),
+    "hadoop-aws": ("Hadoop's client of S3 (`s3a`)", "hadoop-aws"),
     "delta-3.3": ("Delta Lake 3", ""),
     "delta-4": ("Delta Lake 4", ""),
     "iceberg-1.4": ("Iceberg 1.4", ""),

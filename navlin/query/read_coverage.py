@@ -18,7 +18,7 @@ from navlin.index.usage.source_coverage import SourceCoverage, coverage_of_sourc
 from navlin.model.gaps import READS_UNNAMED
 from navlin.model.image_positions import ALL
 from navlin.model.plurals import agreeing, counted
-from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
+from navlin.model.source import HDFS, HIVE, IMPALA, S3, SPARK
 
 ENGINES: Final = (HIVE, IMPALA, SPARK)
 """Engines that read tables and record their reads."""
@@ -30,8 +30,8 @@ QUIET_MS: Final = 86_400_000
 @dataclass(frozen=True, slots=True)
 class ReadCoverage:
     """Coverage of reads. ``reasons`` are the reasons why reads are unknown for all tables; if there are none, every
-    read is covered. ``evidence`` is then the basis of a verdict. ``file_systems`` maps the id of each HDFS to the
-    reason if its files do not show reads, else to ""."""
+    read is covered. ``evidence`` is then the basis of a verdict. ``file_systems`` maps the id of each HDFS and bucket to
+    the reason if its files do not show what they could of reads, else to ""."""
 
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
@@ -88,14 +88,15 @@ def read_coverage(
     if despite_gaps:
         evidence.append("as confirmed, the gaps contain no reads of it")
     evidence.append("reads that bypass these engines show only in access times, which cannot rule them out")
-    file_systems = {
-        each.freshness.source.id: _of_files(each) for each in sources if each.freshness.source.type == HDFS
-    }
+    buckets = [each for each in sources if each.freshness.source.type == S3]
+    if buckets:
+        evidence.append("objects of S3 have no access times, so such reads of them show nowhere")
+    hdfs = [each for each in sources if each.freshness.source.type == HDFS]
     return ReadCoverage(
         tuple(reasons),
         tuple(evidence),
-        file_systems,
-        {each: accesses_of(solr, each) for each in file_systems},
+        {each.freshness.source.id: _of_files(each) for each in (*hdfs, *buckets)},
+        {each.freshness.source.id: accesses_of(solr, each.freshness.source.id) for each in hdfs},
         frozenset(each.freshness.source.id for each in sources if each.entries == ALL),
         "" if despite_gaps else _unnamed(Graph(solr), since_ms),
     )
@@ -191,7 +192,8 @@ def _before(where: EntityFilter, before_ms: int) -> EntityFilter:
 
 def _of_files(each: SourceCoverage) -> str:
     freshness = each.freshness
-    if each.entries == "directories":
+    # Only HDFS has access times, for which its files must be in the index.
+    if each.entries == "directories" and freshness.source.type == HDFS:
         return 'its files are not read (entries = "directories")'
     if not each.entries:
         return "its coverage of files is unknown until its next complete reading"

@@ -29,7 +29,7 @@ from navlin.model.identity import run_id
 from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
-from navlin.model.source import Source, source_id
+from navlin.model.source import S3, Source, source_id
 from navlin.query.read_coverage import ReadCoverage
 from navlin.query.unused import COLUMNS, MOST_PLACES, EntityUsage, UsageQuestion, UsageStatus, unused
 from tests.cli.test_cli import configuration, run
@@ -486,6 +486,34 @@ def nobody_knows_where_it_lies(estate: Estate) -> None:
             del estate.relations[identity]
 
 
+def it_lies_in_a_bucket(
+    estate: Estate, path: str = "/old", kind: EntityType = EntityType.DIRECTORY, entries: str = "all"
+) -> None:
+    nobody_knows_where_it_lies(estate)
+    bucket = estate.source(S3, "s3://lake")
+    estate.located(estate.old, estate.entity(path_key(bucket, path, kind)))
+    save_positions(estate.solr, bucket.id, "f", [Position(ENTRIES, entries)], {})
+    estate.runs[S3] = [(Status.FINISHED, NOW_MS - 3_600_000)]
+
+
+def it_lies_in_a_bucket_of_which_directories_are_read(estate: Estate) -> None:
+    it_lies_in_a_bucket(estate, entries="directories")
+
+
+def it_lies_at_the_top_of_a_bucket(estate: Estate) -> None:
+    it_lies_in_a_bucket(estate, "/", EntityType.S3BUCKET)
+
+
+def its_bucket_cannot_be_listed(estate: Estate) -> None:
+    it_lies_in_a_bucket(estate)
+    estate.runs[S3] = [(Status.FINISHED, BEFORE_MS), (Status.FAILED, NOW_MS - 60_000)]
+
+
+def a_loss_of_its_bucket_is_held(estate: Estate) -> None:
+    it_lies_in_a_bucket(estate)
+    estate.runs[S3] = [(Status.FINISHED, BEFORE_MS), (Status.HELD, NOW_MS - 60_000)]
+
+
 def another_table_lies_there(estate: Estate) -> None:
     estate.located(estate.table("other", created=LONG_AGO_MS), estate.home)
 
@@ -571,6 +599,11 @@ TRUTH: list[tuple[Callable[[Estate], None], UsageStatus, str]] = [
     (a_loss_of_the_file_system_is_held, UNKNOWN, "await review"),
     (it_lies_where_nobody_reads, UNKNOWN, "no configured source"),
     (nobody_knows_where_it_lies, UNKNOWN, "location unknown"),
+    (it_lies_in_a_bucket, UNUSED, "objects of S3 have no access times"),
+    (it_lies_in_a_bucket_of_which_directories_are_read, UNUSED, "objects of S3 have no access times"),
+    (it_lies_at_the_top_of_a_bucket, UNUSED, "objects of S3 have no access times"),
+    (its_bucket_cannot_be_listed, UNKNOWN, "s3 cannot be read: gone"),
+    (a_loss_of_its_bucket_is_held, UNKNOWN, "await review"),
     (another_table_lies_there, UNKNOWN, "db.other"),
     (another_table_lies_inside, UNKNOWN, "db.other"),
     (another_table_lies_around, UNKNOWN, "db.other"),

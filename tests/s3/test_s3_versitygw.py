@@ -11,12 +11,12 @@ from extractors.s3.errors import S3Credentials
 from extractors.s3.splits import RangeSplit
 from navlin.model.plan import Positions
 from tests.services.versitygw import REGION, Versitygw
+from tests.support.s3_buckets import DIRECTORIES, fill_bucket
 from tests.support.s3_keys import KINDS, KindOfKeys, counted, shown
 from tests.support.s3_rounds import BUCKET, ESTATE, SOURCE, Rounds, credentials  # noqa: F401  # for all tests
 
 pytestmark = pytest.mark.services
 
-DIRECTORIES = 400
 OBJECTS = 200_000
 HOUR_MS = 3_600_000
 
@@ -30,12 +30,7 @@ def now_ms() -> int:
 
 
 def test_200_000_objects_are_listed_once_each_and_again_in_the_same_ranges(versitygw: Versitygw) -> None:
-    bucket = versitygw.bucket(BUCKET)
-    for number in range(DIRECTORIES):
-        folder = bucket / f"ds={number:03}"
-        folder.mkdir()
-        for part in range(OBJECTS // DIRECTORIES):
-            (folder / f"part-{part:05}").touch()
+    fill_bucket(versitygw.bucket(BUCKET), OBJECTS)
     listed = rounds(versitygw)
 
     first = listed.run(now_ms())
@@ -90,7 +85,7 @@ def test_a_delete_marker_hides_an_object_until_it_is_removed(versitygw: Versityg
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("AWS_ACCESS_KEY_ID", "AKIDOTHER", "HTTP 404 XAdminUserNotFound"),
+        ("AWS_ACCESS_KEY_ID", "AKIDOTHER", "HTTP 403 InvalidAccessKeyId"),
         ("AWS_SECRET_ACCESS_KEY", "another", "HTTP 403 SignatureDoesNotMatch"),
     ],
 )

@@ -86,16 +86,30 @@ def _go(*arguments: str, folder: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Versitygw:
-    """A running server. It accepts the credentials of the tests, and no others."""
+    """A running server. It accepts the credentials of the tests, which may do everything, and those of users it was told
+    of.
+    """
 
     url: str
     buckets: Path
+    program: Path
 
     def bucket(self, name: str) -> Path:
         """Make a bucket, and return its directory."""
         folder = self.buckets / name
         folder.mkdir()
         return folder
+
+    def add_user(self, key_id: str, secret: str) -> None:
+        """Make a user, who may do only what policies of buckets allow."""
+        root = {
+            "ADMIN_ENDPOINT_URL": self.url,
+            "ADMIN_ACCESS_KEY_ID": ENVIRONMENT["AWS_ACCESS_KEY_ID"],
+            "ADMIN_SECRET_ACCESS_KEY": ENVIRONMENT["AWS_SECRET_ACCESS_KEY"],
+            "ADMIN_REGION": REGION,
+        }
+        order = [self.program, "admin", "create-user", "-a", key_id, "-s", secret, "-r", "user"]
+        subprocess.run(order, env={**os.environ, **root}, check=True, capture_output=True)
 
     @property
     def client(self) -> Any:
@@ -116,8 +130,8 @@ def running_versitygw(program: Path, folder: Path) -> Iterator[Versitygw]:
     """Run a server on loopback, with its buckets, and the older versions of their objects, in ``folder``. Raises
     `NoVersitygw`.
     """
-    buckets, versions = folder / "buckets", folder / "versions"
-    for each in (buckets, versions):
+    buckets, versions, users = (folder / name for name in ("buckets", "versions", "users"))
+    for each in (buckets, versions, users):
         each.mkdir(parents=True)
     port = free_port()
     environment = {
@@ -125,7 +139,16 @@ def running_versitygw(program: Path, folder: Path) -> Iterator[Versitygw]:
         "ROOT_ACCESS_KEY": ENVIRONMENT["AWS_ACCESS_KEY_ID"],
         "ROOT_SECRET_KEY": ENVIRONMENT["AWS_SECRET_ACCESS_KEY"],
     }
-    command = [str(program), "--quiet", "--region", REGION, "--port", f"127.0.0.1:{port}"]
+    command = [
+        str(program),
+        "--quiet",
+        "--region",
+        REGION,
+        "--port",
+        f"127.0.0.1:{port}",
+        "--iam-dir",
+        str(users),
+    ]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "posix", "--versioning-dir", str(versions), str(buckets)],
@@ -140,7 +163,7 @@ def running_versitygw(program: Path, folder: Path) -> Iterator[Versitygw]:
             if process.poll() is not None or time.monotonic() > deadline_s:
                 raise NoVersitygw(f"versitygw does not start: {(folder / 'log').read_text()[-500:]}")
             time.sleep(0.05)
-        yield Versitygw(f"http://127.0.0.1:{port}", buckets)
+        yield Versitygw(f"http://127.0.0.1:{port}", buckets, program)
     finally:
         process.terminate()
         process.wait()

@@ -199,16 +199,17 @@ def _unlike(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> s
 
 class Life:
     """A process that runs the inputs. ``steps`` lists the steps begun; the last one is where the process was killed.
+    ``program`` is this module, or another one with the same orders.
 
     The process starts Spark immediately and waits for `begin`, so that it can start up while the previous process runs.
     """
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, program: str = "tests.support.killed_runs") -> None:
         self.number = number
         self.steps: list[str] = []
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.killed_runs", str(folder / f"scratch-{number}")],
+            [sys.executable, "-m", program, str(folder / f"scratch-{number}")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=REPOSITORY,
@@ -237,6 +238,11 @@ class Life:
             "life": self.number,
         }
         self._orders.write(json.dumps(reported) + "\n")
+        self._orders.flush()
+
+    def go_on(self) -> None:
+        """Let a process that waits at each of its steps begin the step."""
+        self._orders.write("\n")
         self._orders.flush()
 
     def next_step(self) -> str:

@@ -26,14 +26,14 @@ _SUMS: Final = {
             "read": {"type": "query", "q": _AFTER_WRITING, "facet": {"last": "max(lastAccessed)"}},
         },
     },
-    "directories": {"type": "query", "q": "type:DIRECTORY"},
+    "directories": {"type": "query", "q": "type:(DIRECTORY S3BUCKET)"},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Below:
     """Totals at some places. Times are epoch ms, 0 for none. ``read_ms`` is the latest access time among files accessed
-    later than written, because writing sets both times. ``directories`` counts the known directories."""
+    later than written, because writing sets both times. ``directories`` counts the known directories and buckets."""
 
     files: int = 0
     directories: int = 0
@@ -59,7 +59,7 @@ def _summing(groups: Sequence[tuple[int, Sequence[LocationPath]]]) -> dict[str, 
         f"of{at}": {"type": "query", "q": "{!cache=false}" + " ".join(map(_at, places)), "facet": _SUMS}
         for at, places in groups
     }
-    asked = {"q": q.EVERYTHING, "fq": ("-deleted:true", "type:(FILE DIRECTORY)"), "rows": 0}
+    asked = {"q": q.EVERYTHING, "fq": ("-deleted:true", "type:(FILE DIRECTORY S3BUCKET)"), "rows": 0}
     return {**asked, "json.facet": orjson.dumps(facets).decode()}
 
 
