@@ -84,7 +84,11 @@ class Web:
 
 @contextmanager
 def running_web(
-    address: SolrAddress, home: Path, *settings: str, configuration: str = CONFIGURATION
+    address: SolrAddress,
+    home: Path,
+    *settings: str,
+    configuration: str = CONFIGURATION,
+    program: str = "navlin",
 ) -> Iterator[Web]:
     """Run a navlin web with its configuration and state in ``home``. ``settings`` are further lines of ``[web]``."""
     (home / "solr.password").write_text(address.password or "")
@@ -98,15 +102,15 @@ def running_web(
         ("chief", Role.ADMINISTRATOR),
     ):
         users.add_user(name, role, PASSWORD)
-    with started_web(file) as web:
+    with started_web(file, program) as web:
         yield web
 
 
 @contextmanager
-def started_web(file: Path) -> Iterator[Web]:
+def started_web(file: Path, program: str = "navlin") -> Iterator[Web]:
     """Run a navlin web with this configuration; it may share the configuration with another one."""
     with subprocess.Popen(
-        [sys.executable, "-m", "navlin", "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", program, "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
     ) as process:
         log: list[dict[str, Any]] = []
         web = Web(file, "", process, log)
