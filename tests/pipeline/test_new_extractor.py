@@ -75,14 +75,14 @@ class Notes:
 
 @pytest.fixture
 def in_extractors(solr: Solr, tmp_path: Path) -> Notes:
-    """A navlin with an additional file in ``extractors/``. Each command runs in its own process."""
-    shutil.copytree(
-        ROOT / "extractors", tmp_path / "extractors", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    """A copy of this checkout with an additional file in ``extractors/``. Each command runs in its own process."""
+    for name in ("navlin", "extractors", "linker", "conf"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / ".jars").symlink_to(ROOT / ".jars")
     shutil.copy(NOTES, tmp_path / "extractors" / "notes.py")
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+        "PYTHONPATH": str(tmp_path),
         "NAVLIN_SOLR_PASSWORD": solr.address.password or "",
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_two_sources_may_not_claim_the_paths_of_one_bucket(tmp_path: Path) -> No
         ("timeout_s", 0.0),
     ],
 )
-def test_a_wrong_setting_is_refused(setting: str, value: object) -> None:
+def test_a_wrong_setting_is_refused(setting: str, value: Any) -> None:
     wrong = replace(extractor("https://minio:9000"), **{setting: value})
 
     assert [name for name, _ in wrong.problems()] == [setting]

@@ -154,7 +154,8 @@ class World:
         bucket, slash, path = name.partition("/")
         if slash:
             return path_key(self.buckets[bucket], f"/{path}").identity
-        return table_key(self.hive, *name.split(".")).identity
+        database, _, table = name.partition(".")
+        return table_key(self.hive, database, table).identity
 
     def name(self, node: Node) -> str:
         bucket = next((name for name, source in self.buckets.items() if source.id == node.source_id), "")

@@ -108,7 +108,7 @@ class Versitygw:
             "ADMIN_SECRET_ACCESS_KEY": ENVIRONMENT["AWS_SECRET_ACCESS_KEY"],
             "ADMIN_REGION": REGION,
         }
-        order = [self.program, "admin", "create-user", "-a", key_id, "-s", secret, "-r", "user"]
+        order = [str(self.program), "admin", "create-user", "-a", key_id, "-s", secret, "-r", "user"]
         subprocess.run(order, env={**os.environ, **root}, check=True, capture_output=True)
 
     @property
