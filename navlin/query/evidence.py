@@ -231,7 +231,8 @@ def _statements(graph: Graph, upstream: Lineage) -> Iterator[UpstreamStatement]:
             wanted[node.id] = None
         elif node.type == "SUB_OPERATION" and node.parent:
             wanted[node.parent] = None
-    known = graph.entities_of(wanted, STATEMENT)
+    # Texts are too large for a memory.
+    known = Graph(graph.solr).entities_of(wanted, STATEMENT)
     operations = [each for each in wanted if each in known and known[each].type == "OPERATION"]
     executions = executions_of(graph, map(known.__getitem__, operations))
     listed = latest_executions(graph, operations, LISTED)

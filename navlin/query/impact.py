@@ -44,7 +44,8 @@ COLUMNS: Final = (
 
 LISTED: Final = 500
 """Maximum number of affected entities that a page or a terminal shows; the CSV file has all."""
-WALKED_A_NODE: Final = 20
+WALKED_A_NODE: Final = 10
+"""Maximum number of operations, locations and nodes visited per table or path that may be followed."""
 _NOTHING: Final = KnownExecutions()
 
 

@@ -5,8 +5,9 @@ for the state of the index. Parts that were read or checked at the same state ar
 request for each few thousand ids asks the index for the versions of the documents behind the other remembered parts. Every
 write changes the version of a document, and a document that is new or gone changes the number of versions. If the versions
 are the same, the answer is as current as a search at the end of the question. Parts that have changed are read again, and if
-they differ, the question is asked again. So no answer depends on a message from a process that writes, and a Solr that was
-restored, upgraded or written by another program is no special case.
+they differ, the question is asked again. Results that are made from too many documents to compare hold only for the state at
+which they were read (`PartKind.versioned`). So no answer depends on a message from a process that writes, and a Solr that
+was restored, upgraded or written by another program is no special case.
 """
 
 from __future__ import annotations
