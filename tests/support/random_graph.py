@@ -35,7 +35,7 @@ class RandomGraph:
 
     def __post_init__(self) -> None:
         self._write(ELEMENTS, [self._entity(each) for each in self.ids])
-        self._write(RELATIONS, [self._relation() for _ in range(self.size * 5)])
+        self._write(RELATIONS, [self._relation() for _ in range(self.size * 8)])
 
     @property
     def ids(self) -> list[str]:
@@ -53,6 +53,12 @@ class RandomGraph:
             else:
                 one = self._entity(self.rng.choice(self.ids)) if core == ELEMENTS else self._relation()
                 self._write(core, [one])
+
+    def remove(self) -> None:
+        """Remove the whole graph from the index."""
+        for core, ids in self.documents.items():
+            self.solr.delete_ids(core, sorted(ids))
+            self.solr.commit(core, soft=True)
 
     def options(self) -> WalkOptions:
         rng = self.rng
@@ -95,7 +101,7 @@ class RandomGraph:
             "owner": rng.choice(["ann", "bob"]),
             "firstSeen": _date(rng),
             "queryText": f"insert {name}",
-            "expression": rng.choice(["sum(a)", "a + b"]),
+            "tp_expression": rng.choice(["sum(a)", "a + b"]),
             "started": _date(rng),
             "principal": rng.choice(["ann", "bob"]),
             "tags": [self.tag],
@@ -107,13 +113,13 @@ class RandomGraph:
             "p": ("owner", "firstSeen"),
             "c": ("firstSeen", "tags"),
             "o": ("queryText", "incomplete"),
-            "s": ("expression",),
+            "s": ("tp_expression",),
             "x": ("started", "principal"),
         }[kind]
         if rng.random() < 0.1:
             kept = (*kept, f"{USER_PROPERTY}notInherited")
         return {
-            **{each: further[each] for each in kept if rng.random() < 0.6},
+            **{each: further[each] for each in kept if rng.random() < (0.2 if each == "tags" else 0.6)},
             "identity": identity,
             "type": TYPES[kind],
             "sourceType": "HIVE",
@@ -142,7 +148,7 @@ class RandomGraph:
             ]
         )
         document: dict[str, Any] = {
-            "identity": f"{self.world}-r{rng.randrange(self.size * 6)}",
+            "identity": f"{self.world}-r{rng.randrange(self.size * 9)}",
             "type": of_type,
             "writer": f"{self.world}-{rng.choice('tp')}",
             "deleted": rng.random() < 0.1,
@@ -165,7 +171,8 @@ class RandomGraph:
         return document
 
     def _write(self, core: str, documents: list[dict[str, Any]]) -> None:
-        assert not self.solr.add(core, documents).refused
+        added = self.solr.add(core, documents)
+        assert not added.refused, added.refused[0]
         self.documents[core].update(each["identity"] for each in documents)
         self.solr.commit(core, soft=True)
 
