@@ -1,4 +1,5 @@
-"""Lineage answers over some hundred thousand relations: their time, number of requests, and CPU by process.
+"""Lineage, impact, evidence and inherited tags over some hundred thousand relations: their time, number of requests, and
+CPU by process.
 
     python -m bench lineage_walk [--operations 30000] [--starts 40] [--rounds 2] [--against CHECKOUT]
 
@@ -6,7 +7,8 @@ With ``--against`` the code of another checkout (``git worktree add``) answers t
 each over its own index. Every question is asked once before any is measured. "first" is the time of that first answer,
 for which nothing is remembered of the graph. "bare" is an answer's requests, sent again one after the other without
 processing the results. "walk" and "names" are parts of an answer: the walk from entity to entity with the paths between
-shown nodes, and the display names of statements; the rest is the comparison with the index.
+shown nodes, and the display names of statements; the rest is the comparison with the index, and what a question reads
+beside the walk.
 """
 
 from __future__ import annotations
@@ -34,17 +36,43 @@ from bench._options import options
 from bench._shown import percentile, table_of
 from navlin.index.schema.fields import ELEMENTS, RELATIONS
 from navlin.index.solr.solr import Solr
-from navlin.model.keys import Key
+from navlin.model.keys import Key, column_key
 from navlin.query import lineage as answering
+from navlin.query.column_flows import column_flows
+from navlin.query.evidence import evidence
+from navlin.query.impact import impact
+from navlin.query.inherited import TagOrProperty, inherited
 from navlin.query.lineage import lineage
 from navlin.query.options import WalkOptions
 
-ASKED = {
-    "default": WalkOptions(),
-    "one hop": WalkOptions(depth=1),
-    "operations": WalkOptions(operations=True),
-    "columns": WalkOptions(columns=True),
+Ask = Callable[[Solr, Key], int]
+"""A question about a table, which returns the size of the answer."""
+
+
+def _lineage(**options: Any) -> Ask:
+    asked = WalkOptions(**options)
+    return lambda solr, start: len(lineage(solr, start.identity, asked).nodes)
+
+
+def _inherited(solr: Solr, start: Key) -> int:
+    return sum(len(origin.inherited) for origin in inherited(solr, TagOrProperty(tag_of(start))))
+
+
+ASKED: dict[str, Ask] = {
+    "default": _lineage(),
+    "one hop": _lineage(depth=1),
+    "operations": _lineage(operations=True),
+    "columns": _lineage(columns=True),
+    "column flows": lambda solr, start: sum(1 for _ in column_flows(solr, column_key(start, "a").identity)),
+    "impact": lambda solr, start: len(impact(solr, start.identity, max_nodes=20_000).affected),
+    "evidence": lambda solr, start: len(evidence(solr, start.identity, 1).statements),
+    "inherited": _inherited,
 }
+
+
+def tag_of(table: Key) -> str:
+    return f"tag-of-{table.identity}"
+
 
 # -- One code: a child process, asked line by line ------------------------------------------------------------------------
 
@@ -52,7 +80,7 @@ ASKED = {
 @dataclass
 class Measured:
     """For each query: seconds, seconds of the same query before, seconds of its Solr requests sent again, seconds of its
-    walk and of its names, number of requests, and number of nodes. For all queries together: CPU seconds of Solr and of
+    walk and of its names, number of requests, and size of the answer. For all queries together: CPU seconds of Solr and of
     this process."""
 
     walked: list[float] = field(default_factory=list)
@@ -113,27 +141,27 @@ class Parts:
 WALK, NAMES = "_walked", "with_statement_names"
 
 
-def measure(solr: Solr, recorder: Recorder, parts: Parts, starts: list[Key], asked: WalkOptions) -> Measured:
+def measure(solr: Solr, recorder: Recorder, parts: Parts, starts: list[Key], ask: Ask) -> Measured:
     measured, java = Measured(), own_java()
     for start in starts:
         # The first query warms Solr's caches. A new connection remembers nothing.
         began = time.perf_counter()
         with Solr(solr.address) as new:
-            lineage(new, start.identity, asked)
+            ask(new, start)
         measured.first.append(time.perf_counter() - began)
-        lineage(solr, start.identity, asked)
+        ask(solr, start)
         recorder.requests.clear()
         for part in (WALK, NAMES):
             parts.take(part)
         solr_s, python_s, began = processor_s(java), time.process_time(), time.perf_counter()
-        answer = lineage(solr, start.identity, asked)
+        size = ask(solr, start)
         measured.walked.append(time.perf_counter() - began)
         measured.walk.append(parts.take(WALK))
         measured.names.append(parts.take(NAMES))
         measured.python_s += time.process_time() - python_s
         measured.solr_s += processor_s(java) - solr_s
         measured.requests.append(len(recorder.requests))
-        measured.nodes.append(len(answer.nodes))
+        measured.nodes.append(size)
         measured.bare.append(recorder.replay())
     return measured
 
@@ -143,10 +171,12 @@ def answer_lines(operations: int, starts: int) -> None:
     with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
         fill(solr, operations)
         chosen = random.Random(11).sample(all_tables(operations), starts)
+        solr.add_all(ELEMENTS, [{"identity": one.identity, "tags": {"set": [tag_of(one)]}} for one in chosen])
+        solr.commit(ELEMENTS, soft=False)
         # A Solr in service has compiled its hot code; a Solr just started takes half as long again.
         for start in chosen:
-            for asked in ASKED.values():
-                lineage(solr, start.identity, asked)
+            for ask in ASKED.values():
+                ask(solr, start)
         recorder, parts = Recorder(solr), Parts(WALK, NAMES)
         print(json.dumps({"relations": solr.count(RELATIONS), "entities": solr.count(ELEMENTS)}), flush=True)
         for line in sys.stdin:
@@ -220,7 +250,7 @@ def main() -> None:
         {"this": REPOSITORY} if asked.against is None else {"against": asked.against, "this": REPOSITORY}
     )
     headings = (
-        "nodes",
+        "size",
         "requests",
         "p50 ms",
         "p95 ms",

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from navlin.index.graph.filters import EntityFilter
 from navlin.index.graph.graph import Graph
+from navlin.index.graph.remembered import answered
 from navlin.index.people.inheritance import with_property
 from navlin.index.schema.fields import NOT_INHERITED
 from navlin.index.solr.solr import Solr
@@ -81,11 +82,16 @@ class Stops:
 def closure_of(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Closure:
     """Return the entities that carry the data of the entity with the id ``start``, up to ``stops``; with
     ``control_flow``, also entities that the data only controls. Raises `UnknownEntity`."""
+    return answered(solr, lambda graph: closure_in(graph, start, stops, control_flow=control_flow))
+
+
+def closure_in(graph: Graph, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Closure:
+    """Return the closure as `closure_of` does, as read from ``graph``."""
     # Stored tags depend on the walk, so its end must not depend on the load of the machine.
     options = WalkOptions(
         Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, max_s=math.inf, stops=stops
     )
-    walked, dependencies = lineage_with_dependencies(solr, start, options)
+    walked, dependencies = lineage_with_dependencies(graph, start, options)
     return Closure(walked, _ways(walked, start), dependencies)
 
 

@@ -11,17 +11,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from navlin.index.graph.entity import STATEMENT, WHOLE, StoredEntity
 from navlin.index.graph.executions import KnownExecutions, executions_of, latest_executions
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph
+from navlin.index.graph.memory import PartKind
 from navlin.index.graph.relation import StoredRelation
 from navlin.index.journal.freshness import SourceFreshness, freshness_of_sources
 from navlin.index.journal.purges import purged_before_ms
 from navlin.index.journal.rejects import rejected
-from navlin.index.schema.fields import solr_date
+from navlin.index.schema.fields import RELATIONS, solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.plurals import counted
@@ -29,7 +30,7 @@ from navlin.query.answer import Direction, Edge, Lineage, Node
 from navlin.query.bounds import MAX_NODES, WALK_S
 from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.edits import History, history
-from navlin.query.lineage import UnknownEntity, lineage
+from navlin.query.lineage import UnknownEntity, in_time, lineage_of
 from navlin.query.options import WalkOptions
 from navlin.query.show import group_fields
 from navlin.query.statement_names import statement_names
@@ -40,6 +41,7 @@ MOST_EDITS: Final = 1_000
 """Maximum number of edits listed; the document also has their count."""
 _FLOWS: Final = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
 _UNLINKED_INPUTS: Final = RelationFilter(_FLOWS, unlinked=True, deleted=False)
+_UNLINKED_BECAUSE: Final = PartKind(RELATIONS, "endpoint1Ids,endpoint2Ids", (), True, "why", versioned=False)
 REASONS_LOOKED_UP: Final = 100
 """Maximum number of missing ends whose reason is looked up."""
 
@@ -171,11 +173,27 @@ def evidence(
 ) -> Evidence:
     """Build the document for the entity with the id ``start``, as of ``now_ms``, from a walk of about ``max_s`` seconds
     at most. Raises `UnknownEntity`."""
-    graph = Graph(solr)
-    entity = graph.entities_of([start], WHOLE).get(start)
+    entity = Graph(solr).entities_of([start], WHOLE).get(start)
     if entity is None:
         raise UnknownEntity(f"nothing in the index has the id {start}")
-    options = WalkOptions(
+    options = evidence_options(max_nodes, max_s)
+    of = in_time(solr, options, lambda graph, left: upstream_evidence(graph, start, left))
+    read = freshness_of_sources(solr)
+    return Evidence(
+        now_ms,
+        entity,
+        group_fields(entity.as_presented).people,
+        history(solr, start, limit=MOST_EDITS),
+        of.upstream,
+        of.statements,
+        (*of.uncertainties, *_rejected(solr, of.upstream, of.statements, read)),
+        read,
+        purged_before_ms(solr),
+    )
+
+
+def evidence_options(max_nodes: int, max_s: float) -> WalkOptions:
+    return WalkOptions(
         Direction.UPSTREAM,
         columns=True,
         operations=True,
@@ -185,24 +203,21 @@ def evidence(
         max_nodes=max_nodes,
         max_s=max_s,
     )
-    upstream = lineage(solr, start, options)
+
+
+class UpstreamEvidence(NamedTuple):
+    """The part of an `Evidence` that the graph has. ``uncertainties`` are without those of rejected records."""
+
+    upstream: Lineage
+    statements: tuple[UpstreamStatement, ...]
+    uncertainties: tuple[UncertainPoint, ...]
+
+
+def upstream_evidence(graph: Graph, start: str, options: WalkOptions) -> UpstreamEvidence:
+    """Return the evidence as read from ``graph``. Raises `UnknownEntity`."""
+    upstream = lineage_of(graph, start, options)
     statements = tuple(_statements(graph, upstream))
-    read = freshness_of_sources(solr)
-    uncertainties = (
-        *_uncertainties(graph, upstream, statements),
-        *_rejected(solr, upstream, statements, read),
-    )
-    return Evidence(
-        now_ms,
-        entity,
-        group_fields(entity.as_presented).people,
-        history(solr, start, limit=MOST_EDITS),
-        upstream,
-        statements,
-        uncertainties,
-        read,
-        purged_before_ms(solr),
-    )
+    return UpstreamEvidence(upstream, statements, tuple(_uncertainties(graph, upstream, statements)))
 
 
 # -- Statements ----------------------------------------------------------------------------------------------------------
@@ -216,7 +231,8 @@ def _statements(graph: Graph, upstream: Lineage) -> Iterator[UpstreamStatement]:
             wanted[node.id] = None
         elif node.type == "SUB_OPERATION" and node.parent:
             wanted[node.parent] = None
-    known = graph.entities_of(wanted, STATEMENT)
+    # Texts are too large for a memory.
+    known = Graph(graph.solr).entities_of(wanted, STATEMENT)
     operations = [each for each in wanted if each in known and known[each].type == "OPERATION"]
     executions = executions_of(graph, map(known.__getitem__, operations))
     listed = latest_executions(graph, operations, LISTED)
@@ -346,11 +362,10 @@ def _reasons(entity: StoredEntity) -> Iterable[str]:
 
 
 def _why_unlinked(graph: Graph, ids: Collection[str]) -> dict[str, str]:
-    reasons: dict[str, str] = {}
-    for each in ids:
-        for relation in graph.unlinked_relations(each, 1)[0]:
-            reasons[each] = _unlinked(relation)
-    return reasons
+    def read(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return {each: tuple(map(_unlinked, graph.unlinked_relations(each, 1)[0])) for each in ids}
+
+    return {each: why for each, (why,) in graph.of_each(_UNLINKED_BECAUSE, ids, read).items()}
 
 
 def _unlinked(relation: StoredRelation) -> str:

@@ -19,9 +19,9 @@ from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import CutNode, Direction, Edge, Lineage, Node
-from navlin.query.bounds import FOLLOWED, WALK_S
+from navlin.query.bounds import FOLLOWED, MAX_WALKED, WALK_S
 from navlin.query.columns import CONTAINED
-from navlin.query.lineage import lineage
+from navlin.query.lineage import in_time, lineage_of
 from navlin.query.options import MAX_FAN_OUT, WalkOptions
 from navlin.query.statement_names import statement_names
 
@@ -44,6 +44,8 @@ COLUMNS: Final = (
 
 LISTED: Final = 500
 """Maximum number of affected entities that a page or a terminal shows; the CSV file has all."""
+WALKED_A_NODE: Final = 10
+"""Maximum number of operations, locations and nodes visited per table or path that may be followed."""
 _NOTHING: Final = KnownExecutions()
 
 
@@ -159,7 +161,12 @@ class Impact:
 def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED, max_s: float = WALK_S) -> Impact:
     """Return the impact of the entity with the id ``start``, following at most ``max_nodes`` tables and paths for about
     ``max_s`` seconds. Raises `UnknownEntity`."""
-    asked = WalkOptions(
+    options = impact_options(max_nodes, max_s)
+    return in_time(solr, options, lambda graph, left: impact_of(graph, start, left))
+
+
+def impact_options(max_nodes: int, max_s: float) -> WalkOptions:
+    return WalkOptions(
         Direction.DOWNSTREAM,
         columns=True,
         operations=True,
@@ -167,10 +174,15 @@ def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED, max_s: float = 
         readers=True,
         max_nodes=max_nodes,
         max_fan_out=max(MAX_FAN_OUT, max_nodes),
+        # Operations and locations are walked, too, and do not count towards the maximum of nodes.
+        max_walked=max(MAX_WALKED, WALKED_A_NODE * max_nodes),
         max_s=max_s,
     )
-    walked = lineage(solr, start, asked)
-    graph = Graph(solr)
+
+
+def impact_of(graph: Graph, start: str, options: WalkOptions) -> Impact:
+    """Return the impact as read from ``graph``. Raises `UnknownEntity`."""
+    walked = lineage_of(graph, start, options)
     picture = _ReachedEntities.of(walked)
     shown = [each for each in walked.nodes if each.id in picture.affected]
     boxes = {each.id for each in shown if each.type not in CONTAINED}

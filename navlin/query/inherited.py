@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
 
 from navlin.index.graph.entity import ANNOTATED, OWNED, StoredEntity
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.remembered import answered
+from navlin.index.graph.remembered import answered, epochs_now
 from navlin.index.people.inheritance import annotated_entities, reaching
 from navlin.index.schema.fields import USER_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.search.query_fields import field_names
@@ -29,7 +29,7 @@ from navlin.index.solr.solr_query import phrase
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.answer import CutNode, Node
-from navlin.query.closure import MARKS, Closure, Stops, closure_of, ids_of, steps_of
+from navlin.query.closure import MARKS, Closure, Stops, closure_in, ids_of, steps_of
 from navlin.query.data_flows import STATEMENTS, statements_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import explained
@@ -171,15 +171,19 @@ def inherited(
     origins done and the total.
     """
     parsed = parse(word.query)
+    epochs = epochs_now(solr)
     with explained(parsed, MOST_S):
         origins = {each.id: each for each in annotated_entities(solr, parsed.query) if word.is_on(each)}
     stops = Stops.read(solr).of(word.text)
 
     def walk(origin: StoredEntity) -> Origin:
-        reached = closure_of(solr, origin.id, stops, control_flow=control_flow)
-        inheriting = _inherited(solr, word, origin, reached)
-        found = (each for each in inheriting if each.node.id not in origins and each.since_ms >= since_ms)
-        return Origin(origin, tuple(found), reached.walked.truncated_at)
+        reached = answered(
+            solr, lambda graph: inherited_from(graph, word, origin, stops, control_flow=control_flow), epochs
+        )
+        found = (
+            each for each in reached.inherited if each.node.id not in origins and each.since_ms >= since_ms
+        )
+        return replace(reached, inherited=tuple(found))
 
     return _walked(origins.values(), walk, progress)
 
@@ -202,21 +206,35 @@ def _walked(
 def inherited_by(solr: Solr, entity: StoredEntity) -> tuple[Inherited, ...]:
     """Return the paths by which an entity has its inherited tags: one path per tag, for at most `PATHS_SHOWN` tags. A tag
     changed a moment ago may be missing, until the stored tags are updated."""
-    graph, found = Graph(solr), list[Inherited]()
     if not entity.inherited_tags:
         return ()
+    epochs = epochs_now(solr)
     origins, stops = reaching(solr, entity.id, 1), Stops.read(solr)
-    for tag in entity.inherited_tags[:PATHS_SHOWN]:
-        for tagged in graph.entities_of(origins.get(tag, ()), ANNOTATED).values():
-            reached = closure_of(solr, tagged.id, stops.of(tag))
-            if entity.id in reached.ways:
-                only = reached._replace(ways={entity.id: reached.ways[entity.id]})
-                found.extend(_inherited(solr, TagOrProperty(tag), tagged, only))
-    return tuple(found)
+
+    def ask(graph: Graph) -> tuple[Inherited, ...]:
+        found: list[Inherited] = []
+        for tag in entity.inherited_tags[:PATHS_SHOWN]:
+            for tagged in graph.entities_of(origins.get(tag, ()), ANNOTATED).values():
+                reached = closure_in(graph, tagged.id, stops.of(tag))
+                if entity.id in reached.ways:
+                    only = reached._replace(ways={entity.id: reached.ways[entity.id]})
+                    found.extend(_inherited_in(graph, TagOrProperty(tag), tagged, only))
+        return tuple(found)
+
+    return answered(solr, ask, epochs)
 
 
-def _inherited(solr: Solr, word: TagOrProperty, origin: StoredEntity, reached: Closure) -> list[Inherited]:
-    return answered(solr, lambda graph: list(_inherited_in(graph, word, origin, reached)))
+def inherited_from(
+    graph: Graph,
+    word: TagOrProperty,
+    origin: StoredEntity,
+    stops: frozenset[str],
+    *,
+    control_flow: bool = False,
+) -> Origin:
+    """Return all entities that inherit a word from one that has it, up to ``stops``. Raises `UnknownEntity`."""
+    reached = closure_in(graph, origin.id, stops, control_flow=control_flow)
+    return Origin(origin, tuple(_inherited_in(graph, word, origin, reached)), reached.walked.truncated_at)
 
 
 def _inherited_in(

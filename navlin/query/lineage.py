@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Final
+from typing import Final, TypeVar
 
 from navlin.index.graph.entity import PATH_TYPES, StoredEntity
 from navlin.index.graph.filters import RelationFilter
@@ -45,6 +45,7 @@ RUN_FOR_DRAWN: Final = 100
 """Maximum number of executions drawn for one YARN application, because a Spark job may have had thousands."""
 
 _RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
+_T = TypeVar("_T")
 _RUN_FOR: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
 
 
@@ -56,14 +57,14 @@ class UnknownEntity(Refusal):
 
 def lineage(solr: Solr, start: str, options: WalkOptions | None = None) -> Lineage:
     """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    return _in_time(solr, options or WalkOptions(), lambda graph, left: lineage_of(graph, start, left))
+    return in_time(solr, options or WalkOptions(), lambda graph, left: lineage_of(graph, start, left))
 
 
-def _in_time(solr: Solr, options: WalkOptions, ask: Callable[[Graph, WalkOptions], Lineage]) -> Lineage:
-    """Return the answer of ``ask`` to a graph and to the options with the time that is left."""
+def in_time(solr: Solr, options: WalkOptions, ask: Callable[[Graph, WalkOptions], _T]) -> _T:
+    """Return what ``ask`` makes of a graph, as `answered` does, and of the options with the time that is left."""
     began_s = time.monotonic()
 
-    def asked(graph: Graph) -> Lineage:
+    def asked(graph: Graph) -> _T:
         # A graph that changes meanwhile is walked again, and then most of it is in memory.
         left_s = max(options.max_s - (time.monotonic() - began_s), options.max_s / ROUNDS)
         return ask(graph, replace(options, max_s=left_s))
@@ -77,15 +78,17 @@ def lineage_of(graph: Graph, start: str, options: WalkOptions) -> Lineage:
         return with_statement_names(graph, _walked(graph, start, options)[0])
 
 
-def lineage_with_dependencies(solr: Solr, start: str, options: WalkOptions) -> tuple[Lineage, frozenset[str]]:
-    """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
-    entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
-    return answered(solr, lambda graph: _walked(graph, start, options))
+def lineage_with_dependencies(
+    graph: Graph, start: str, options: WalkOptions
+) -> tuple[Lineage, frozenset[str]]:
+    """Return the lineage as read from ``graph``, and the ids of all entities read for it. The lineage stays valid until
+    one of these entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
+    return _walked(graph, start, options)
 
 
 def lineage_of_name(solr: Solr, name: str, options: WalkOptions) -> Lineage:
     """Return the lineage of the entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
-    return _in_time(
+    return in_time(
         solr,
         options,
         lambda graph, left: lineage_of(graph, walk_start(graph, name, unlinked=options.unlinked), left),

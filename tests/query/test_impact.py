@@ -248,6 +248,19 @@ def test_a_ring_of_3000_tables_is_counted_exactly_or_as_at_least_so_many(world: 
     assert [each.kind for each in stopped.uncertainties if each.id == first.identity] == ["truncated"]
 
 
+@pytest.mark.services
+def test_20_000_readers_are_counted_exactly(world: World) -> None:
+    hubs = [world.table(f"hub{number}") for number in range(3)]
+    for number, hub in enumerate(hubs):
+        for reader in range(7_000):
+            world.operation(f"read {number} {reader}", [hub])
+    for one, other in itertools.pairwise(hubs):
+        world.operation(f"{other.name} from {one.name}", [one], [other])
+    answer = ask(world, hubs[0], max_nodes=8_000, max_s=3_600)
+    assert answer.total == {"TABLE": 2, "OPERATION": 21_002}
+    assert not answer.truncated_at
+
+
 def test_flows_to_uncaptured_entities_are_counted(world: World) -> None:
     start = world.table("start")
     world.operation("ghost from start", [start], [world.named("ghost")])

@@ -369,7 +369,7 @@ happenings = st.one_of(
 steps = st.lists(st.lists(happenings, min_size=1, max_size=4), min_size=3, max_size=6)
 
 
-def whatever_happens(solr: Solr, happened: list[list[Happens]]) -> None:
+def whatever_happens(solr: Solr, happened: list[list[Happens]], then: Happens = lambda _: None) -> None:
     estate = Estate(World(emptied(solr), "chance"), "db")
     for number in range(1, 6):
         estate.run(f"statement {number}", "abcde"[number - 1], "bcdea"[number - 1])
@@ -384,6 +384,7 @@ def whatever_happens(solr: Solr, happened: list[list[Happens]]) -> None:
             each(estate)
         happen(estate)
         assert stored(solr) == asked(solr)
+        then(estate)
     before = stored(solr)
     note_due(solr, everything=True)
     assert keep_inherited(solr) == 0, "computed anew it is the same, document by document"

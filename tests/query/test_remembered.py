@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.memory import (
@@ -25,11 +27,15 @@ from navlin.index.solr.solr import Solr
 from navlin.model.keys import Key, sub_operation_key
 from navlin.query.answer import Lineage
 from navlin.query.column_flows import column_flows
-from navlin.query.inherited import TagOrProperty, inherited
+from navlin.query.evidence import UpstreamEvidence, evidence
+from navlin.query.impact import Impact, impact
+from navlin.query.inherited import Origin, TagOrProperty, inherited
 from navlin.query.lineage import UnknownEntity, lineage, lineage_of, lineage_of_name
 from navlin.query.names import UnknownName
 from navlin.query.options import WalkOptions
-from tests.support.query_estate import HIVE, World
+from tests.query.test_inherited_stored import Estate, Happens, steps, whatever_happens
+from tests.support.both_ways import QUESTIONS, both_ways, inherited_both_ways, question
+from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.random_graph import RandomGraph
 
 FLOWS = PartKind(RELATIONS, "endpoint1Ids", ("DATA_FLOW",), True, "identity", 1_000)
@@ -76,6 +82,10 @@ def arrows(answer: Lineage) -> set[str]:
 
 
 STATE = ("/admin/cores", "")
+
+
+def of_relations(taken: list[tuple[str, str]]) -> list[str]:
+    return [path for path, _ in taken if path.startswith(f"/{RELATIONS}/")]
 
 
 def asks_only_for_the_state(requests: Requests, ask: Callable[[], object]) -> bool:
@@ -295,6 +305,83 @@ def test_questions_about_columns_and_tags_read_nothing_again(
     assert not [path for path, _ in requests.taken() if path.startswith(f"/{RELATIONS}/")]
 
 
+def test_impact_asked_again_asks_only_whether_the_index_has_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, *_ = chain(world)
+    for operation in world.operations:
+        world.execution(operation, "one", started=AS_OF_MS, principal="ann")
+    world.index()
+    first = impact(world.solr, raw.identity)
+    assert {each.node.title: each.executions.count for each in first.affected} == {
+        "db.clean": 1,
+        "db.mart": 1,
+        "clean up → db.clean": 1,
+        "sum up → db.mart": 1,
+    }
+    requests = Requests(world.solr, monkeypatch)
+    assert impact(world.solr, raw.identity) == first
+    assert asks_only_for_the_state(requests, lambda: impact(world.solr, raw.identity))
+
+
+def test_an_execution_that_another_process_wrote_is_in_impact_and_evidence(world: World) -> None:
+    raw, clean, _ = chain(world)
+
+    def executions() -> tuple[set[int], list[list[str]]]:
+        listed = evidence(world.solr, clean.identity, AS_OF_MS).statements
+        return (
+            {each.executions.count for each in impact(world.solr, raw.identity).affected},
+            [[run.name for run in each.listed] for each in listed],
+        )
+
+    assert executions() == ({0}, [[]])
+    for number in (1, 2):
+        with Solr(world.solr.address) as other:
+            theirs = World(other, world.name)
+            tables = [theirs.table(name, "id") for name in ("raw", "clean")]
+            theirs.operation("clean up", tables[:1], tables[1:])
+            theirs.execution(theirs.operations[0], f"run {number}", started=AS_OF_MS + number)
+            theirs.index()
+        counts, names = executions()
+        assert (counts, [len(each) for each in names]) == ({0, number}, [number])
+
+
+def test_evidence_asked_again_reads_nothing_of_the_graph(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *_, mart = chain(world)
+    world.operation("late", [world.named("nowhere")], [mart])
+    world.index()
+    first = evidence(world.solr, mart.identity, AS_OF_MS)
+    assert [each.what for each in first.uncertainties if each.kind == "unlinked"] == ["db.nowhere"]
+    requests = Requests(world.solr, monkeypatch)
+
+    def asked_again() -> int:
+        requests.taken()
+        again = evidence(world.solr, mart.identity, AS_OF_MS)
+        assert (again.upstream, again.statements) == (first.upstream, first.statements)
+        return len(of_relations(requests.taken()))
+
+    assert min(asked_again() for _ in range(3)) == 0, "Solr may change the index once meanwhile"
+
+
+def test_all_origins_of_a_tag_are_asked_of_one_state(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, tag = chain(world), f"tag{world.name.rpartition('-')[2]}"
+    world.solr.add(ELEMENTS, [{"identity": each.identity, "tags": {"set": [tag]}} for each in tables[:2]])
+    world.solr.commit(ELEMENTS, soft=True)
+    assert inheriting(world.solr, tag) == ["db.mart", "db.mart"]
+    requests = Requests(world.solr, monkeypatch)
+
+    def asked_again() -> int:
+        requests.taken()
+        inheriting(world.solr, tag)
+        taken = requests.taken()
+        assert taken.count(STATE) == 1
+        return len(of_relations(taken))
+
+    assert min(asked_again() for _ in range(3)) == 0, "Solr may change the index once meanwhile"
+
+
 def inheriting(solr: Solr, tag: str) -> list[str]:
     return [each.node.name for origin in inherited(solr, TagOrProperty(tag)) for each in origin.inherited]
 
@@ -334,40 +421,80 @@ def test_a_state_that_comes_back_is_another_epoch() -> None:
 # -- Both ways -------------------------------------------------------------------------------------------------------------
 
 
-def same_both_ways(solr: Solr, seed: int, rounds: int) -> int:
-    """Change a graph at random, and ask it from memory and from the index alone. Return the number of edges compared."""
-    graph = RandomGraph(solr, f"random-{uuid.uuid4().hex[:8]}", random.Random(seed))
-    edges = 0
+def same_both_ways(solr: Solr, seed: int, rounds: int) -> Counter[str]:
+    """Change a graph at random, and ask it from memory and from the index alone. Return question → size of the answers
+    compared."""
+    graph = RandomGraph(solr, f"random{uuid.uuid4().hex[:8]}", random.Random(seed))
+    sizes: Counter[str] = Counter()
     for number in range(rounds):
         graph.change()
-        start, options = graph.rng.choice(graph.ids), graph.options()
-        try:
-            expected = lineage_of(Graph(solr), start, options)
-        except UnknownEntity:
-            with pytest.raises(UnknownEntity):
-                lineage(solr, start, options)
-            continue
-        assert lineage(solr, start, options) == expected, (seed, number, start, options)
-        edges += len(expected.edges)
-    return edges
+        # Half of the questions are about tables, which have the most lineage.
+        start = graph.rng.choice(graph.rng.choice([graph.ids, graph.ids[: graph.size]]))
+        options = graph.options()
+        for name in graph.rng.sample(QUESTIONS, 2):
+            from_memory, alone = both_ways(solr, question(name, start, options))
+            assert from_memory == alone, (seed, number, name, start, options)
+            sizes[name] += size_of(alone)
+    origins, alone = inherited_both_ways(solr, graph.tag)
+    assert origins == alone, seed
+    sizes["tag"] += sum(map(size_of, origins))
+    graph.remove()
+    return sizes
+
+
+def size_of(answer: Any) -> int:
+    match answer:
+        case Lineage():
+            return len(answer.edges)
+        case Impact():
+            return len(answer.affected)
+        case UpstreamEvidence():
+            return len(answer.statements)
+        case Origin():
+            return len(answer.inherited)
+        case dict():
+            return sum(map(bool, answer.values()))
+    return 0
 
 
 def test_both_ways_give_one_answer_on_a_graph_that_changes(solr: Solr) -> None:
-    assert same_both_ways(solr, 3, 12) > 5
+    sizes = same_both_ways(solr, 3, 24)
+    assert min(sizes[each] for each in ("lineage", "impact", "evidence", "inherited", "tag")) > 0, sizes
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("number", range(1, 4))
 def test_both_ways_give_one_answer_on_further_graphs(solr: Solr, number: int) -> None:
-    assert same_both_ways(solr, number, 60) > 15
+    assert min(same_both_ways(solr, number, 60).values()) > 1
 
 
 @pytest.mark.services
 def test_both_ways_give_one_answer_on_two_shards(cloud: Solr) -> None:
-    assert same_both_ways(cloud, 5, 40) > 15
+    assert min(same_both_ways(cloud, 5, 40).values()) > 1
 
 
 @pytest.mark.soak
 def test_both_ways_give_one_answer_in_many_rounds(solr: Solr) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
-    assert same_both_ways(solr, seed, 500) > 100
+    sizes = same_both_ways(solr, seed, 500)
+    assert min(sizes.values()) > 20, (seed, sizes)
+
+
+@pytest.mark.soak
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True)
+@given(happened=steps)
+def test_both_ways_give_one_answer_while_runs_links_purges_and_edits_change_the_graph(
+    private_solr: Solr, happened: list[list[Happens]]
+) -> None:
+    """Everything that changes the graph is written as the commands write it, and all questions follow every step."""
+
+    def asked_both_ways(estate: Estate) -> None:
+        for name in ("a", "b.x", "/p/q", "statement 1"):
+            start = estate.key(name).identity
+            for each in QUESTIONS:
+                from_memory, alone = both_ways(private_solr, question(each, start, WalkOptions()))
+                assert from_memory == alone, (each, name)
+        origins, alone = inherited_both_ways(private_solr, "PII")
+        assert origins == alone
+
+    whatever_happens(private_solr, happened, asked_both_ways)

@@ -1,5 +1,5 @@
-"""A graph that changes at random: tables, columns, paths, statements and their parts, with flows, locations, cycles, flags
-and documents of several ids at one side."""
+"""A graph that changes at random: tables, columns, paths, statements, their parts and executions, with flows, locations,
+cycles, flags, claims, names, tags, and documents of several ids at one side."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from navlin.index.schema.fields import ELEMENTS, RELATIONS
+from navlin.index.schema.fields import ELEMENTS, RELATIONS, USER_PROPERTY, solr_date
 from navlin.index.solr.solr import Solr
 from navlin.query.answer import Direction
 from navlin.query.options import WalkOptions
 
-TYPES = {"t": "TABLE", "o": "OPERATION", "p": "DIRECTORY", "c": "FIELD", "s": "SUB_OPERATION"}
+TYPES = {
+    "t": "TABLE",
+    "o": "OPERATION",
+    "p": "DIRECTORY",
+    "c": "FIELD",
+    "s": "SUB_OPERATION",
+    "x": "OPERATION_EXECUTION",
+}
 PARENTS = {"c": "t", "s": "o"}
 
 
@@ -28,7 +35,7 @@ class RandomGraph:
 
     def __post_init__(self) -> None:
         self._write(ELEMENTS, [self._entity(each) for each in self.ids])
-        self._write(RELATIONS, [self._relation() for _ in range(self.size * 5)])
+        self._write(RELATIONS, [self._relation() for _ in range(self.size * 8)])
 
     @property
     def ids(self) -> list[str]:
@@ -46,6 +53,12 @@ class RandomGraph:
             else:
                 one = self._entity(self.rng.choice(self.ids)) if core == ELEMENTS else self._relation()
                 self._write(core, [one])
+
+    def remove(self) -> None:
+        """Remove the whole graph from the index."""
+        for core, ids in self.documents.items():
+            self.solr.delete_ids(core, sorted(ids))
+            self.solr.commit(core, soft=True)
 
     def options(self) -> WalkOptions:
         rng = self.rng
@@ -67,6 +80,10 @@ class RandomGraph:
             stops=frozenset([rng.choice(self.ids)]) if often(0.1) else frozenset(),
         )
 
+    @property
+    def tag(self) -> str:
+        return f"tag of {self.world}"
+
     def _id(self, kind: str, number: int) -> str:
         return f"{self.world}-{kind}{number}"
 
@@ -79,14 +96,37 @@ class RandomGraph:
         kind, number = name[0], name[1:]
         parent = {"firstClassParentId": self._id(PARENTS[kind], int(number))} if kind in PARENTS else {}
         path = {"fileSystemPath": f"/{identity}"} if kind == "p" else {}
+        rng = self.rng
+        further: dict[str, Any] = {
+            "owner": rng.choice(["ann", "bob"]),
+            "firstSeen": _date(rng),
+            "queryText": f"insert {name}",
+            "tp_expression": rng.choice(["sum(a)", "a + b"]),
+            "started": _date(rng),
+            "principal": rng.choice(["ann", "bob"]),
+            "tags": [self.tag],
+            f"{USER_PROPERTY}notInherited": self.tag,
+            "incomplete": True,
+        }
+        kept = {
+            "t": ("owner", "firstSeen", "tags"),
+            "p": ("owner", "firstSeen"),
+            "c": ("firstSeen", "tags"),
+            "o": ("queryText", "incomplete"),
+            "s": ("tp_expression",),
+            "x": ("started", "principal"),
+        }[kind]
+        if rng.random() < 0.1:
+            kept = (*kept, f"{USER_PROPERTY}notInherited")
         return {
+            **{each: further[each] for each in kept if rng.random() < (0.2 if each == "tags" else 0.6)},
             "identity": identity,
             "type": TYPES[kind],
             "sourceType": "HIVE",
             "sourceId": f"{self.world}-{kind}",
-            "originalName": name,
+            "originalName": name if rng.random() < 0.7 else f"{name} renamed {rng.randrange(9)}",
             "parentPath": "/db",
-            "deleted": self.rng.random() < 0.15,
+            "deleted": rng.random() < 0.15,
             **parent,
             **path,
         }
@@ -103,16 +143,23 @@ class RandomGraph:
                 (("s", "c"), "DATA_FLOW"),
                 (("t", "t"), "DATA_FLOW"),
                 (("o", "o"), "DATA_FLOW"),
+                (("c", "s"), "CONTROL_FLOW"),
+                (("o", "x"), "INSTANCE_OF"),
             ]
         )
         document: dict[str, Any] = {
-            "identity": f"{self.world}-r{rng.randrange(self.size * 6)}",
+            "identity": f"{self.world}-r{rng.randrange(self.size * 9)}",
             "type": of_type,
             "writer": f"{self.world}-{rng.choice('tp')}",
             "deleted": rng.random() < 0.1,
             "unlinked": rng.random() < 0.1,
             "inferred": rng.random() < 0.2,
+            "parsed": rng.random() < 0.2,
+            "incomplete": rng.random() < 0.2,
+            "asOf": rng.randrange(1, 1_000),
         }
+        if document["unlinked"] and rng.random() < 0.5:
+            document |= {"unlinkedReason": "no match", "unlinkedSince": _date(rng)}
         for side, of_side in zip((1, 2), kinds, strict=True):
             identity, kind = self._some(of_side)
             further = [self._some(kind)[0]] if rng.random() < 0.05 else []
@@ -124,6 +171,11 @@ class RandomGraph:
         return document
 
     def _write(self, core: str, documents: list[dict[str, Any]]) -> None:
-        assert not self.solr.add(core, documents).refused
+        added = self.solr.add(core, documents)
+        assert not added.refused, added.refused[0]
         self.documents[core].update(each["identity"] for each in documents)
         self.solr.commit(core, soft=True)
+
+
+def _date(rng: Random) -> str:
+    return solr_date(1_790_000_000_000 + 86_400_000 * rng.randrange(9))

@@ -7,15 +7,16 @@ All queries of the graph go through `Graph`, and all changes through `navlin.ind
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from navlin.index.graph import entity as entity_fields
 from navlin.index.graph import relation as relation_fields
 from navlin.index.graph.entity import StoredEntity
 from navlin.index.graph.filters import NOT_OF_USERS, EntityFilter, RelationFilter
+from navlin.index.graph.memory import PartKind
 from navlin.index.graph.neighbours import Neighbours, Wanted, first_by_id, in_parts, neighbours, parts_of
 from navlin.index.graph.presentation import with_end_names
 from navlin.index.graph.relation import BOTH, End, Side, StoredRelation
@@ -34,6 +35,7 @@ ENDS_KEPT: Final = 20_000
 """Maximum number of ends whose entities are kept, because walks meet the same ends again."""
 ANY_ENTITY: Final = EntityFilter()
 ANY_RELATION: Final = RelationFilter()
+_Found = TypeVar("_Found", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +280,14 @@ class Graph:
         if response["numFound"] > most:
             return set()
         return {each for document in response["docs"] for each in document[far]}
+
+    def of_each(
+        self, kind: PartKind, ids: Iterable[str], read: Callable[[Sequence[str]], Mapping[str, _Found]]
+    ) -> dict[str, _Found]:
+        """Return id → what ``read`` makes of the id, unless that is empty. ``read`` may use only documents of the kind's
+        core, and its result for an id may not depend on the other ids. ``kind`` is not versioned, and different for each
+        ``read``."""
+        return {one: found for one, found in read(list(dict.fromkeys(ids))).items() if found}
 
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int

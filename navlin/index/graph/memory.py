@@ -29,7 +29,8 @@ BYTES_AN_ID: Final = 200
 class PartKind(NamedTuple):
     """A kind of search for one id: the documents of a core whose ``field`` has the id and that have one of ``types``, if
     any are given. If ``live``, documents flagged deleted do not match. ``fields`` are the fields read; ``most`` is the
-    maximum number of results."""
+    maximum number of results. If not ``versioned``, the results are made from too many documents to compare their
+    versions; they are tuples, and hold only in the epoch in which they were read."""
 
     core: str
     field: str
@@ -37,6 +38,7 @@ class PartKind(NamedTuple):
     live: bool
     fields: str
     most: int = 0
+    versioned: bool = True
 
 
 @dataclass(slots=True)
@@ -109,7 +111,10 @@ class GraphMemory:
         self._young.setdefault(kind, {}).update(results)
         each = BYTES_AN_ENTITY if kind.core == ELEMENTS else BYTES_A_RELATION
         self._young_bytes += len(results) * BYTES_AN_ID
-        self._young_bytes += each * sum(len(result.versions) for result in results.values())
+        if kind.versioned:
+            self._young_bytes += each * sum(len(result.versions) for result in results.values())
+        else:
+            self._young_bytes += BYTES_AN_ID * sum(len(result.value) for result in results.values())
         if self._young_bytes > self._most_bytes // 2:
             self._old, self._old_bytes = self._young, self._young_bytes
             self._young, self._young_bytes = {}, 0

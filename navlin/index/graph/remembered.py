@@ -5,8 +5,9 @@ for the state of the index. Parts that were read or checked at the same state ar
 request for each few thousand ids asks the index for the versions of the documents behind the other remembered parts. Every
 write changes the version of a document, and a document that is new or gone changes the number of versions. If the versions
 are the same, the answer is as current as a search at the end of the question. Parts that have changed are read again, and if
-they differ, the question is asked again. So no answer depends on a message from a process that writes, and a Solr that was
-restored, upgraded or written by another program is no special case.
+they differ, the question is asked again. Results that are made from too many documents to compare hold only for the state at
+which they were read (`PartKind.versioned`). So no answer depends on a message from a process that writes, and a Solr that
+was restored, upgraded or written by another program is no special case.
 """
 
 from __future__ import annotations
@@ -51,13 +52,19 @@ _LIVE: Final = EntityFilter(deleted=False)
 _SOURCE: Final = EntityType.SOURCE.value
 _SOURCES: Final = PartKind(ELEMENTS, "type", (), True, SOURCE_FIELDS)
 _T = TypeVar("_T")
+_Found = TypeVar("_Found", bound=tuple[Any, ...])
 
 
-def answered(solr: Solr, ask: Callable[[Graph], _T]) -> _T:
-    """Return what ``ask`` makes of the graph, as current as a search that begins now. ``ask`` may be called several times,
-    must not change anything, and may read the graph in several threads, which must have ended when it returns."""
-    memory = memory_of(solr)
-    read = PartsRead(solr, memory, memory.epochs(solr.visible_states()))
+def epochs_now(solr: Solr) -> Mapping[str, int]:
+    """Return core → epoch of the present state of the index, in one request. Empty if the state is unknown."""
+    return memory_of(solr).epochs(solr.visible_states())
+
+
+def answered(solr: Solr, ask: Callable[[Graph], _T], epochs: Mapping[str, int] | None = None) -> _T:
+    """Return what ``ask`` makes of the graph, as current as a search that begins now, or that began when ``epochs`` were
+    read (`epochs_now`). ``ask`` may be called several times, must not change anything, and may read the graph in several
+    threads, which must have ended when it returns."""
+    read = PartsRead(solr, memory_of(solr), epochs_now(solr) if epochs is None else epochs)
     for _ in range(ROUNDS):
         try:
             answer = ask(RememberedGraph(solr, read))
@@ -97,6 +104,8 @@ class PartsRead:
         if remembered := self.memory.look(kind, sought):
             epoch = self.epochs.get(kind.core)
             trusted = {one: part for one, part in remembered.items() if part.epoch == epoch}
+            if not kind.versioned:
+                remembered = trusted
             current.update(trusted)
             self.trusted.setdefault(kind, {}).update(trusted)
             if len(trusted) < len(remembered):
@@ -113,7 +122,7 @@ class PartsRead:
         self.memory.keep(kind, results)
 
     def doubt(self) -> None:
-        """Have all parts that came from memory checked."""
+        """Have all parts that came from memory checked, or read again."""
         for kind, results in self.trusted.items():
             self.used.setdefault(kind, {}).update(results)
         self.trusted = {}
@@ -122,6 +131,9 @@ class PartsRead:
         """Whether the value of each part used is as in the index now. Those that have changed are forgotten."""
         used, self.used = self.used, {}
         unchanged = True
+        for kind in [each for each in used if not each.versioned]:
+            self._forget(kind, used.pop(kind))
+            unchanged = False
         for core in (ELEMENTS, RELATIONS):
             groups = list(_groups({kind: results for kind, results in used.items() if kind.core == core}))
             answers = self.solr.select_each(core, [_search(group, VERSION) for group in groups])
@@ -144,6 +156,11 @@ class PartsRead:
             part.epoch = epoch
         self.current.setdefault(kind, {}).update(results)
 
+    def _forget(self, kind: PartKind, ids: Collection[str]) -> None:
+        self.memory.forget(kind, ids)
+        for one in ids:
+            self.current[kind].pop(one, None)
+
     def _compare(self, kind: PartKind, results: Mapping[str, RememberedPart]) -> bool:
         """Compare the results of one kind with the index, one by one. Return whether all their values are the same,
         though documents may have been written again."""
@@ -159,9 +176,7 @@ class PartsRead:
         same = {one: each for one, each in results.items() if whole and versions[one] == set(each.versions)}
         self._confirm(kind, same)
         changed = [one for one in results if one not in same]
-        self.memory.forget(kind, changed)
-        for one in changed:
-            self.current[kind].pop(one, None)
+        self._forget(kind, changed)
         RememberedGraph(self.solr, self).read_again(kind, changed)
         again = self.current[kind]
         return all(
@@ -303,6 +318,17 @@ class RememberedGraph(Graph):
             for side, name in zip(BOTH, result.value, strict=False)
             if name
         }
+
+    def of_each(
+        self, kind: PartKind, ids: Iterable[str], read: Callable[[Sequence[str]], Mapping[str, _Found]]
+    ) -> dict[str, _Found]:
+        found, absent = self.read.look(kind, ids)
+        if absent:
+            results = read(absent)
+            new = {one: RememberedPart(results.get(one, ()), ()) for one in absent}
+            self.read.keep(kind, new)
+            found |= new
+        return {one: result.value for one, result in found.items() if result.value}
 
     def read_again(self, kind: PartKind, ids: Sequence[str]) -> None:
         """Read those of the results of one kind that are not remembered any more."""
