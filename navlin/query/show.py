@@ -142,7 +142,9 @@ class ShownEntity:
     @property
     def relations_for_people(self) -> tuple[RelationGroup, ...]:
         """Groups that lead neither to sub-operations nor to an operation's executions, which have a list of their own."""
-        return tuple(group for group in self.relations if not (group.of_parts or self._listed_as_executions(group)))
+        return tuple(
+            group for group in self.relations if not (group.of_parts or self._listed_as_executions(group))
+        )
 
     def _listed_as_executions(self, group: RelationGroup) -> bool:
         return group.type == RelationType.INSTANCE_OF and not group.incoming and self.executions.count > 0

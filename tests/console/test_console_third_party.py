@@ -45,7 +45,11 @@ def test_what_pages_load_stays_below_one_and_a_half_megabytes_packed() -> None:
         for path in (CONSOLE / folder).rglob("*"):
             if path.suffix in (".js", ".css", ".svg"):
                 name = path.relative_to(CONSOLE).as_posix()
-                asked = {"type": "http", "path_params": {"file": name}, "headers": [(b"accept-encoding", b"gzip")]}
+                asked = {
+                    "type": "http",
+                    "path_params": {"file": name},
+                    "headers": [(b"accept-encoding", b"gzip")],
+                }
                 sizes[name] = len(asyncio.run(files.answer(Request(asked))).body)
     assert 100_000 < sizes["third_party/wasm-graphviz/index.js"] < 814_770, "Graphviz is counted, and packed"
     assert len(sizes) > 30
