@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from navlin.index.solr.solr import Solr
@@ -308,7 +309,10 @@ def tab_to(browser: Chromium, selector: str, *, back: bool = False) -> None:
     for _ in range(80):
         if browser.run("return document.activeElement.matches(arguments[0])", selector):
             return
-        browser.press(Keys.SHIFT + Keys.TAB + Keys.NULL if back else Keys.TAB)
+        if back:
+            ActionChains(browser.driver).key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT).perform()
+        else:
+            browser.press(Keys.TAB)
     pytest.fail(f"the Tab key does not lead to {selector}")
 
 
