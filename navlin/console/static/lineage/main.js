@@ -203,6 +203,8 @@ function scrolledTo(id) {
   restoreFocus(picture, focused, shown.boxFor, graph.start);
   showSelected();
   showPinned();
+  // Until they are arranged again, the lines end where their rows were.
+  showState(page, "arranging");
   clearTimeout(scrolling);
   scrolling = setTimeout(() => {
     const mine = round;
