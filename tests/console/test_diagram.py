@@ -98,6 +98,7 @@ def test_a_click_on_a_column_keeps_its_path_lit_and_lists_its_steps(
     click(browser, row(named("daily.revenue")))
     browser.hover(browser.find("#summary"))
     assert lit(browser) == {named("daily.revenue")}
+    assert browser.find("#selected [data-act=pin]").text == "Unpin its path"
     lit_boxes = browser.texts(".node.lit > .label .name")
     assert set(lit_boxes) == {"orders", "joined", "daily", "report"}, "through closed tables"
     assert browser.count(".dimming") == 1
@@ -123,6 +124,7 @@ def test_a_click_on_a_column_keeps_its_path_lit_and_lists_its_steps(
     drawn_again(browser, lambda: browser.find("#unpin").click())
     assert boxes(browser) == {"orders", "visits", "joined", "daily", "report"}
     assert browser.count(".dimming") == 0
+    assert browser.find("#selected [data-act=pin]").text == "Pin its path"
 
 
 # -- Columns -------------------------------------------------------------------------------------------------------------
