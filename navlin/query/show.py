@@ -141,8 +141,13 @@ class ShownEntity:
 
     @property
     def relations_for_people(self) -> tuple[RelationGroup, ...]:
-        """Groups that do not lead to sub-operations."""
-        return tuple(group for group in self.relations if not group.of_parts)
+        """Groups that lead neither to sub-operations nor to an operation's executions, which have a list of their own."""
+        return tuple(
+            group for group in self.relations if not (group.of_parts or self._listed_as_executions(group))
+        )
+
+    def _listed_as_executions(self, group: RelationGroup) -> bool:
+        return group.type == RelationType.INSTANCE_OF and not group.incoming and self.executions.count > 0
 
     def to_json(self) -> dict[str, Any]:
         """id, name, label (the name for people), type, sourceType, deleted, fields by owner, inherited (as in

@@ -400,6 +400,23 @@ def test_unlisted_executions_are_linked(world: World, viewer: Browser) -> None:
     assert "1–12 of 12" in found.by_id["counted"]
 
 
+def test_a_page_of_an_operation_lists_its_executions_once(world: World, viewer: Browser) -> None:
+    report = world.table("report")
+    statement = world.operation("insert into report values (1)", [], [report])
+    runs = {world.execution(statement, f"run-{number}").identity for number in range(3)}
+    world.index()
+    links = [
+        link for link in page(viewer, "/details", entity=statement.identity).links() if "/details?" in link
+    ]
+    assert sorted(link for link in links if any(run in link for run in runs)) == sorted(
+        f"/navlin/details?entity={run}" for run in runs
+    )
+    run = page(viewer, "/details", entity=sorted(runs)[0])
+    assert f"/navlin/details?entity={statement.identity}" in run.links(), (
+        "the page of an execution names its statement"
+    )
+
+
 def test_an_unknown_name_suggests_similar_ones(world: World, viewer: Browser) -> None:
     orders = world.table("orders")
     world.index()

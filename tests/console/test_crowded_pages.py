@@ -338,7 +338,7 @@ def test_a_deleted_table_in_between_is_marked_and_counted_on_the_edge(
     assert "1 deleted node lies between others." in window.texts("#notes li")[0]
     window.find("#notes button").click()
     window.until(lambda: window.count(".node.deleted") == 1, "the deleted table is not shown")
-    window.until(lambda: not window.count(".deleted-between"), "the mark stays")
+    window.until(lambda: not window.count(".edge .deleted-between"), "the mark stays")
 
 
 def test_rows_and_boxes_keep_their_order_when_a_switch_changes(

@@ -45,8 +45,8 @@ export function showNode(panel, node, graph, view, acts) {
 
 function pinButton(node, view, acts) {
   const pinned = view.pinned === node.id;
-  const attributes = { type: "button", class: "quiet", "data-act": "pin", "aria-pressed": String(pinned) };
-  return html("button", { ...attributes, click: () => acts.pin(pinned ? "" : node.id) }, "Pin its path");
+  const attributes = { type: "button", class: "quiet", "data-act": "pin", click: () => acts.pin(pinned ? "" : node.id) };
+  return html("button", attributes, pinned ? "Unpin its path" : "Pin its path");
 }
 
 /** Shows an edge, and the texts of the operations that it passes through. An edge at a group represents many. */

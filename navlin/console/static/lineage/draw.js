@@ -13,6 +13,8 @@ import { svg } from "./svg.js";
 /** Time spent drawing before the page may respond to other events. */
 const SLICE_MS = 30;
 const BESIDE_PX = 6;
+/** Radius of a mark on a line. */
+const MARK_PX = 9;
 
 /** Draws everything into a new group, in slices. `arrive` inserts the group, still invisible, where it will be, so
  * that the browser computes the layout slice by slice. `current()` returns whether the result is still wanted.
@@ -95,20 +97,26 @@ function lineOf({ line, path, tip, from, middle }, graph) {
     svg("path", { class: "touched", d: path }),
     svg("path", { class: "way", d: path }),
     tip ? svg("path", { class: "tip", d: headOf({ tip, from }) }) : null,
-    middle ? markOf("deleted-between", deletedOn(line.edge).length, middle) : null,
-    middle ? markOf("filtered-between", filteredOn(line.edge).length, middle) : null,
+    ...(middle ? marksOf(line.edge, middle) : []),
   );
 }
 
+/** Returns the marks of an edge, beside each other if it has two. */
+function marksOf(edge, [x, y]) {
+  const [deleted, filtered] = [deletedOn(edge).length, filteredOn(edge).length];
+  const apart = deleted && filtered ? MARK_PX + 1 : 0;
+  return [markOf("deleted-between", deleted, [x - apart, y]), markOf("filtered-between", filtered, [x + apart, y])];
+}
+
 /** Returns a mark with the number of deleted or filtered objects on a line; null if there are none. */
-function markOf(kind, count, [x, y]) {
+export function markOf(kind, count, [x, y]) {
   if (!count) return null;
   return svg(
     "g",
     { class: kind, "data-count": count, transform: `translate(${round(x)} ${round(y)})` },
-    svg("circle", { r: 9 }),
+    svg("circle", { r: MARK_PX }),
     svg("text", { class: "count", y: 4 }, String(count)),
-    kind === "deleted-between" ? svg("path", { class: "strike", d: "M-9 0H9" }) : null,
+    kind === "deleted-between" ? svg("path", { class: "strike", d: `M${-MARK_PX} 0H${MARK_PX}` }) : null,
   );
 }
 

@@ -1,6 +1,7 @@
 // The legend of the diagram.
 
 import { engineIn, inWords } from "./names.js";
+import { markOf } from "./draw.js";
 import { SOURCES_DRAWN, TYPES_DRAWN, sourceIcon, typeIcon } from "./icons.js";
 import { html, svg } from "./svg.js";
 
@@ -25,7 +26,10 @@ export function legend() {
     item(svg("path", { class: "sign", d: "M7 5L12 10L7 15" }), "expand one level"),
     item(svg("path", { class: "sign", d: "M4 10h12M10 4v12" }), "its columns"),
     item(svg("path", { class: "sign", d: "M6 6h12v12H6zM3 15V3h12" }), "a group of more than 12 neighbours"),
+    item(markOf("deleted-between", 2, [10, 10]), "number of deleted nodes on a line"),
+    item(markOf("filtered-between", 2, [10, 10]), "number of nodes on a line that a filter hides"),
     html("li", {}, html("span", { class: "deleted" }, "name"), " deleted"),
+    html("li", {}, html("i", { class: "dim" }, "name"), " column without known lineage"),
   ];
   return [list("Lines", lines, "wide"), list("Types", types), list("Sources", sources), list("Other symbols", others, "wide"), keyboard()];
 }

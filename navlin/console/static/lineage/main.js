@@ -145,14 +145,18 @@ async function arrange(wanted, anchor) {
   if (!scene || !current()) return;
   const before = placeOf(anchor);
   const screen = before && zoom.onScreen(before);
+  const known = new Set(shown?.boxes.keys());
   const focused = focusedThing(picture);
   [shown, places] = [next, placed];
   lines = new Map(shown.lines.map((line) => [line.key, line]));
   zoom.show(scene, places);
   unlight(picture);
   minimap.show(places);
-  if (screen && placeOf(anchor)) zoom.keep(placeOf(anchor), screen);
-  else zoom.fit();
+  if (screen && placeOf(anchor)) {
+    zoom.keep(placeOf(anchor), screen);
+    const part = withNew(anchor, known);
+    if (part) zoom.include(part);
+  } else zoom.fit();
   stopAt(picture, elementOf(picture, graph.start) ?? picture.querySelector(".head"), false);
   restoreFocus(picture, focused, shown.boxFor, graph.start);
   showSummary(page, graph, shown, acts);
@@ -163,6 +167,23 @@ async function arrange(wanted, anchor) {
   centring = "";
   showState(page, "ready");
   performance.measure("navlin:picture", { start: 0 });
+}
+
+/** Returns the part of the scene that has the box of a node and the boxes beside it that were not drawn before, if there are
+ * any. `known` has the ids of the boxes that were drawn before. */
+function withNew(id, known) {
+  const box = shown.boxFor(id);
+  const beside = new Set([box]);
+  for (const { from, to } of shown.lines) {
+    if (from.box === box && !known.has(to.box)) beside.add(to.box);
+    if (to.box === box && !known.has(from.box)) beside.add(from.box);
+  }
+  if (beside.size === 1) return null;
+  const part = places.boxes.filter((place) => beside.has(place.box.id));
+  const [x, y] = ["x", "y"].map((side) => Math.min(...part.map((place) => place[side])));
+  const width = Math.max(...part.map((place) => place.x + place.width)) - x;
+  const height = Math.max(...part.map((place) => place.y + place.height)) - y;
+  return { x, y, width, height };
 }
 
 function centreOn(id) {
@@ -182,6 +203,8 @@ function scrolledTo(id) {
   restoreFocus(picture, focused, shown.boxFor, graph.start);
   showSelected();
   showPinned();
+  // Until they are arranged again, the lines end where their rows were.
+  showState(page, "arranging");
   clearTimeout(scrolling);
   scrolling = setTimeout(() => {
     const mine = round;

@@ -47,13 +47,39 @@ export class Zoom {
     this.#apply();
   }
 
+  /** Returns the width and the height of the picture above the buttons. */
+  #room() {
+    const { width, height } = this.picture.getBoundingClientRect();
+    return [width, height - this.tools.getBoundingClientRect().height];
+  }
+
+  /** Returns the scale at which a part of the scene just fits above the buttons. */
+  #fitting(part) {
+    const [width, height] = this.#room();
+    return Math.min((width - 2 * MARGIN_PX) / part.width, (height - 2 * MARGIN_PX) / part.height);
+  }
+
   /** Shows the whole scene, above the buttons. */
   fit() {
-    const { width, height: every } = this.picture.getBoundingClientRect();
-    const height = every - this.tools.getBoundingClientRect().height;
-    const k = Math.min((width - 2 * MARGIN_PX) / this.size.width, (height - 2 * MARGIN_PX) / this.size.height, MOST_FITTED);
+    const [width, height] = this.#room();
+    const k = Math.min(this.#fitting(this.size), MOST_FITTED);
     this.least = Math.min(LEAST, k);
     this.#to({ x: (width - this.size.width * k) / 2, y: (height - this.size.height * k) / 2, k });
+  }
+
+  /** Moves, and zooms out if it must, just enough to make a part of the scene visible. */
+  include(part) {
+    const k = Math.min(this.at.k, this.#fitting(part));
+    const [x, y] = [
+      [this.at.x, part.x, part.width],
+      [this.at.y, part.y, part.height],
+    ].map(([at, low, length], axis) => {
+      const least = MARGIN_PX - low * k;
+      const most = this.#room()[axis] - MARGIN_PX - (low + length) * k;
+      return Math.max(least, Math.min(most, at));
+    });
+    this.least = Math.min(this.least, k);
+    this.#to({ x, y, k });
   }
 
   /** Zooms around the middle of the diagram. */
