@@ -13,7 +13,7 @@ from pathlib import Path
 from release.bundle import make_bundle, sha256
 from release.layout import DOCUMENTS, in_tree, lay_out
 from release.packages import make_packages
-from release.places import BUILT, DIST, REPOSITORY, TREE, NotReleasable, own_wheel, version
+from release.places import BUILT, DIST, REPOSITORY, TREE, NotReleasable, own_wheel, package_version, version
 from release.software import bill_of_materials
 from release.vulnerabilities import statements
 from release.wheels import make_wheels
@@ -34,7 +34,7 @@ def bundle(wheels: Sequence[Path]) -> list[Path]:
 
 def sums() -> list[Path]:
     """Write the checksums of this version's files in ``dist``."""
-    names = [f"navlin*{each}*" for each in (version(), version().replace(".dev", "~dev"))]
+    names = [f"navlin[-_]{each}[-_]*" for each in (version(), package_version())]
     files = sorted({file for name in names for file in DIST.glob(name) if file.suffix != ".sha256"})
     target = DIST / f"navlin-{version()}.sha256"
     target.write_text("".join(f"{sha256(file)}  {file.name}\n" for file in files))
