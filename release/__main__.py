@@ -13,7 +13,7 @@ from pathlib import Path
 from release.bundle import make_bundle, sha256
 from release.layout import DOCUMENTS, in_tree, lay_out
 from release.packages import make_packages
-from release.places import BUILT, DIST, REPOSITORY, TREE, NotReleasable, own_wheel, version
+from release.places import BUILT, DIST, REPOSITORY, TREE, NotReleasable, own_wheel, package_version, version
 from release.software import bill_of_materials
 from release.vulnerabilities import statements
 from release.wheels import make_wheels
@@ -24,17 +24,17 @@ BILL = "sbom.cdx.json"
 
 def packages(wheels: Sequence[Path], nfpm: Path) -> list[Path]:
     lay_out(wheels, TREE)
-    _describe(wheels, in_tree(TREE, DOCUMENTS), without_unused_jars=True)
+    _describe(wheels, in_tree(TREE, DOCUMENTS), of_package=True)
     return make_packages(nfpm, BUILT, DIST)
 
 
 def bundle(wheels: Sequence[Path]) -> list[Path]:
-    return [make_bundle(wheels, _describe(wheels, BUILT, without_unused_jars=False))]
+    return [make_bundle(wheels, _describe(wheels, BUILT, of_package=False))]
 
 
 def sums() -> list[Path]:
     """Write the checksums of this version's files in ``dist``."""
-    names = [f"navlin*{each}*" for each in (version(), version().replace(".dev", "~dev"))]
+    names = [f"navlin[-_]{each}[-_]*" for each in (version(), package_version())]
     files = sorted({file for name in names for file in DIST.glob(name) if file.suffix != ".sha256"})
     target = DIST / f"navlin-{version()}.sha256"
     target.write_text("".join(f"{sha256(file)}  {file.name}\n" for file in files))
@@ -53,9 +53,9 @@ def notes() -> list[Path]:
     return [target]
 
 
-def _describe(wheels: Sequence[Path], into: Path, *, without_unused_jars: bool) -> list[Path]:
+def _describe(wheels: Sequence[Path], into: Path, *, of_package: bool) -> list[Path]:
     """Write the bill of materials and the statements on known reports, and return both files."""
-    bill = bill_of_materials(wheels, without_unused_jars=without_unused_jars)
+    bill = bill_of_materials(wheels, of_package=of_package)
     documents = {BILL: bill, VEX: statements(bill)}
     for name, document in documents.items():
         (into / name).write_text(json.dumps(document, indent=1) + "\n")

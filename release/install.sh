@@ -2,6 +2,8 @@
 # Installs navlin on a host without internet, from the folder of this file: ./install.sh [PREFIX], by default /opt/navlin.
 # It is also the upgrade: the configuration and the state stay. PYTHON names the Python, if it is not python3.11.
 set -eu
+# The service's user reads what root installs, whatever root's own umask is.
+umask 022
 
 prefix=${1:-/opt/navlin}
 state=/var/lib/navlin
@@ -14,6 +16,10 @@ fail() {
 }
 
 [ "$(id -u)" = 0 ] || fail "run this as root: it creates a user and a service"
+case $prefix in
+    /*) ;;
+    *) fail "$prefix is no absolute path" ;;
+esac
 cd "$here"
 sha256sum --check --quiet SHA256SUMS || fail "the bundle is damaged: copy it again"
 if [ -z "$python" ]; then

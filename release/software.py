@@ -20,11 +20,12 @@ _PYSPARK_JARS: Final = "pyspark/jars/"
 _LICENCE: Final = "License :: OSI Approved :: "
 
 
-def bill_of_materials(wheels: Sequence[Path], *, without_unused_jars: bool) -> dict[str, Any]:
-    """Return the bill of a release with these wheels and Solr's jars. A package leaves PySpark's unused jars out."""
+def bill_of_materials(wheels: Sequence[Path], *, of_package: bool) -> dict[str, Any]:
+    """Return the bill of a release with these wheels and Solr's jars. Jars are at their places in the wheels; those of a
+    package are at their places in its environment, and PySpark's unused ones are left out."""
     components: list[dict[str, Any]] = []
     for wheel in wheels:
-        components += _of_wheel(wheel, without_unused_jars=without_unused_jars)
+        components += _of_wheel(wheel, of_package=of_package)
     for jar in sorted(SOLR_JARS.glob("*.jar")):
         components.append(jar_component(jar.name, jar.read_bytes(), f"jars/solr/{jar.name}"))
     components += _of_console()
@@ -42,7 +43,7 @@ def bill_of_materials(wheels: Sequence[Path], *, without_unused_jars: bool) -> d
     }
 
 
-def _of_wheel(wheel: Path, *, without_unused_jars: bool) -> Iterator[dict[str, Any]]:
+def _of_wheel(wheel: Path, *, of_package: bool) -> Iterator[dict[str, Any]]:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (metadata,) = (
@@ -62,9 +63,12 @@ def _of_wheel(wheel: Path, *, without_unused_jars: bool) -> Iterator[dict[str, A
             if licence := _licence(fields.get("License-Expression"), fields.get_all("Classifier", [])):
                 component["licenses"] = [licence]
             yield component
+        # pip puts these files beside the packages, because the packages have no other place (`--target`).
+        data = metadata.removesuffix(".dist-info/METADATA") + ".data/data/"
         for path in names:
-            if path.endswith(".jar") and not (without_unused_jars and _is_left_out(path)):
-                yield jar_component(path.rpartition("/")[2], archive.read(path), path)
+            if path.endswith(".jar") and not (of_package and _is_left_out(path)):
+                place = path.removeprefix(data) if of_package else path
+                yield jar_component(path.rpartition("/")[2], archive.read(path), place)
 
 
 def _is_left_out(path: str) -> bool:

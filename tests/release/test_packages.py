@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -35,6 +36,8 @@ directory = "/var/log/impala"
 """
 SETTINGS = Path("etc/navlin/navlin.toml")
 STATE = Path("var/lib/navlin")
+LOG = Path("var/log/impala/impala_lineage_log_1.0-1")
+NEWER = f"{package_version()}+1"
 
 pytestmark = [pytest.mark.services, pytest.mark.alone]
 
@@ -52,9 +55,9 @@ def root() -> Iterator[BareRoot]:
         bare = make_bare_root(folder, BUILT / "root" / "bookworm")
     except NoRoot as error:
         pytest.skip(str(error))
-    logs = folder / "var" / "log" / "impala"
-    logs.mkdir(parents=True)
-    (logs / "impala_lineage_log_1.0-1").write_text(record(1, "bare.target", "bare.origin"))
+    log = folder / LOG
+    log.parent.mkdir(parents=True)
+    log.write_text(record(1, "bare.target", "bare.origin"))
     yield bare
     shutil.rmtree(folder)
 
@@ -74,7 +77,8 @@ def asked(
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     sys.stdout.write(
-        f"ready after {found['ready_s']:.0f} s, answered after {found['answered_s']:.0f} s more\n"
+        f"ready after {found['ready_s']:.0f} s, answered after {found['answered_s']:.0f} s more,"
+        f" {found['memory_mib']} MiB of memory\n"
     )
     return found
 
@@ -90,30 +94,79 @@ def assert_works(found: dict[str, Any]) -> None:
 
 
 def install(root: BareRoot, file: Path) -> None:
-    shutil.copy(file, root.folder / "tmp" / "navlin.deb")
+    inside = root.folder / "tmp" / "navlin.deb"
+    shutil.copy(file, inside)
+    run_timed(root, "apt-get", "--yes", "install", "/tmp/navlin.deb")
+    inside.unlink()
+
+
+def run_timed(root: BareRoot, *command: str) -> None:
     begun_s = time.monotonic()
-    done = root.run("dpkg", "--install", "/tmp/navlin.deb")
+    done = root.run(*command)
     assert done.returncode == 0, done.stdout + done.stderr
-    sys.stdout.write(f"installed in {time.monotonic() - begun_s:.0f} s\n")
-    (root.folder / "tmp" / "navlin.deb").unlink()
+    used_s = time.monotonic() - begun_s
+    sys.stdout.write(f"{' '.join(command)}: {used_s:.0f} s, the root has {mib(root.folder)} MiB\n")
 
 
-def test_a_deb_installs_runs_upgrades_and_is_purged_without_network(root: BareRoot) -> None:
+def mib(folder: Path) -> int:
+    """What a folder takes on the disk."""
+    return int(subprocess.check_output(["du", "--summarize", "--block-size=1M", folder]).split()[0])
+
+
+def newer_build(folder: Path) -> Path:
+    """The deb as its next build: with a later version."""
+    newer = Path(shutil.copy(made(DEB), folder / "newer.deb"))
+    subprocess.run(["ar", "x", newer, "control.tar.gz"], cwd=folder, check=True)
+    packed = folder / "control.tar.gz"
+    with tarfile.open(packed) as archive:
+        parts = [(each, archive.extractfile(each).read()) for each in archive if each.isfile()]  # type: ignore[union-attr]
+    with tarfile.open(packed, "w:gz") as archive:
+        for entry, content in parts:
+            if entry.name.removeprefix("./") == "control":
+                content = content.replace(
+                    f"Version: {package_version()}".encode(), f"Version: {NEWER}".encode()
+                )
+                entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    subprocess.run(["ar", "r", newer, packed], check=True)
+    return newer
+
+
+def assert_billed(root: BareRoot) -> None:
+    """The second count: by the files that are installed, and not by the code that writes the bill."""
+    prefix = root.folder / "usr/lib/navlin"
+    packages = next(prefix.glob("lib/python3.*/site-packages"))
+    jars = {f"file:{jar.relative_to(packages)}" for jar in packages.rglob("*.jar")}
+    jars |= {f"file:{jar.relative_to(prefix)}" for jar in prefix.glob("jars/solr/*.jar")}
+    bill = json.loads((root.folder / "usr/share/doc/navlin/sbom.cdx.json").read_text())
+    refs = [each["bom-ref"] for each in bill["components"]]
+
+    assert {ref for ref in refs if ref.startswith("file:")} == jars
+    assert (
+        len([ref for ref in refs if ref.startswith("pkg:pypi/")])
+        == len(list(packages.glob("*.dist-info"))) - 1
+    )
+
+
+def test_a_deb_installs_runs_upgrades_and_is_purged_without_network(root: BareRoot, tmp_path: Path) -> None:
     install(root, made(DEB))
     settings, state = root.folder / SETTINGS, root.folder / STATE
     assert (settings.stat().st_mode & 0o777, state.stat().st_mode & 0o777) == (0o640, 0o700)
     assert settings.stat().st_gid == state.stat().st_uid != 0
+    assert_billed(root)
     settings.write_text(CONFIGURATION)
 
     assert_works(asked(root, "/usr/bin/navlin"))
     assert not list(root.folder.glob("usr/lib/navlin/**/*.pyc.*"))
 
-    install(root, made(DEB))
-    assert settings.read_text() == CONFIGURATION
-    again = asked(root, "/usr/bin/navlin")
-    assert_works(again)
+    install(root, newer_build(tmp_path))
+    shown = root.run("dpkg-query", "--show", "--showformat=${Version} ${Status}", "navlin")
+    assert (shown.stdout, settings.read_text()) == (f"{NEWER} install ok installed", CONFIGURATION)
+    # Only the index can answer now.
+    (root.folder / LOG).unlink()
+    assert_works(asked(root, "/usr/bin/navlin"))
 
-    purged = root.run("dpkg", "--purge", "navlin")
+    purged = root.run("apt-get", "--yes", "purge", "navlin")
     assert purged.returncode == 0, purged.stderr
     assert not settings.exists()
     assert not (root.folder / "usr/lib/navlin").exists()
@@ -148,10 +201,8 @@ def test_the_bundle_installs_and_runs_by_its_script_alone(root: BareRoot) -> Non
     with tarfile.open(made(BUNDLE)) as archive:
         archive.extractall(root.folder / "tmp", filter="data")
     script = f"/tmp/navlin-{version()}-offline/install.sh"
-    begun_s = time.monotonic()
-    done = root.run("sh", script)
-    assert done.returncode == 0, done.stdout + done.stderr
-    sys.stdout.write(f"installed in {time.monotonic() - begun_s:.0f} s\n")
+    # As on a hardened host, where root's files are for root alone unless somebody says otherwise.
+    run_timed(root, "sh", "-c", f"umask 077 && sh {script}")
     (root.folder / SETTINGS).write_text(CONFIGURATION)
 
     assert_works(asked(root, "/usr/local/bin/navlin"))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from navlin.java import pyspark_jars
 from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import read_configuration
+from release.__main__ import sums
 from release.jars import jar_component
 from release.places import REPOSITORY, SOURCES, package_version
 from release.unused_jars import UNUSED, is_unused
@@ -27,6 +31,24 @@ def test_each_pattern_of_unused_jars_matches_and_the_engine_stays() -> None:
 
 def test_a_prerelease_is_older_than_its_release_for_dpkg_and_rpm() -> None:
     assert "~" in package_version() or re.fullmatch(r"\d+\.\d+\.\d+", package_version())
+
+
+def test_the_sums_are_of_this_versions_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("release.__main__.DIST", tmp_path)
+    monkeypatch.setattr("release.__main__.version", lambda: "1.0.0rc1")
+    monkeypatch.setattr("release.__main__.package_version", lambda: "1.0.0~rc1")
+    for name in (
+        "navlin-1.0.0rc1-py3-none-any.whl",
+        "navlin_1.0.0~rc1_amd64.deb",
+        "navlin-1.0.0rc1.dev0-offline.tar",
+        "navlin-1.0.0rc1.sha256",
+    ):
+        (tmp_path / name).write_text("a")
+
+    (written,) = sums()
+
+    a = hashlib.sha256(b"a").hexdigest()
+    assert written.read_text() == f"{a}  navlin-1.0.0rc1-py3-none-any.whl\n{a}  navlin_1.0.0~rc1_amd64.deb\n"
 
 
 def test_the_description_names_files_that_exist() -> None:

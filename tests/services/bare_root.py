@@ -12,9 +12,9 @@ SUITE: Final = "bookworm"
 PACKAGES: Final = "python3,python3-venv,openjdk-17-jre-headless,tini,libnss-wrapper"
 _READ_ONLY: Final = (
     'mount --bind "$0" "$0" && mount --bind "$0/var/lib/navlin" "$0/var/lib/navlin"'
-    ' && mount -o remount,ro,bind "$0" && mount -t tmpfs tmpfs "$0/tmp" && '
+    ' && mount -o remount,ro,bind "$0" && mount -t tmpfs -o noexec,nosuid,nodev tmpfs "$0/tmp" && '
 )
-"""Leaves /tmp and navlin's state writable, as a container does."""
+"""Leaves /tmp and navlin's state writable, as a container does. Like Docker's --tmpfs, /tmp lets nothing be executed."""
 _ENTER: Final = (
     'ip link set lo up && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@"'
 )

@@ -58,6 +58,18 @@ def until(condition: Any, process: subprocess.Popen[bytes]) -> float:
     return -1.0
 
 
+def memory_mib() -> int:
+    """The memory of all processes here; pages that several of them share are counted once."""
+    kib = 0
+    for file in Path("/proc").glob("[0-9]*/smaps_rollup"):
+        try:
+            lines = file.read_text().splitlines()
+        except OSError:  # the process has ended
+            continue
+        kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kib >> 10
+
+
 def main() -> None:
     given = json.load(sys.stdin)
     found: dict[str, Any] = {"version": run(given, "--version"), "check": run(given, "check", "--start")}
@@ -80,6 +92,7 @@ def main() -> None:
 
         found["answered_s"] = until(answered, served)
         found["lineage"] = lineage
+        found["memory_mib"] = memory_mib()
         password = Path("/var/lib/navlin/administrator.password")
         login = f"admin:{password.read_text().strip()}" if password.exists() else ""
         found["page"] = get(f"/search?query={given['entity']}", login)
