@@ -10,12 +10,13 @@ from navlin.index.graph.entity import ANNOTATED
 from navlin.index.graph.graph import Graph
 from navlin.index.graph.remembered import answered
 from navlin.index.solr.solr import Solr
+from navlin.query.answer import Lineage
 from navlin.query.closure import Stops
 from navlin.query.column_flows import expressions_of
 from navlin.query.evidence import evidence_options, upstream_evidence
 from navlin.query.impact import impact_of, impact_options
 from navlin.query.inherited import Origin, TagOrProperty, inherited, inherited_from
-from navlin.query.lineage import UnknownEntity, lineage_of
+from navlin.query.lineage import UnknownEntity, lineage, lineage_of
 from navlin.query.options import WalkOptions
 
 LONG_S = 3_600
@@ -46,6 +47,14 @@ def question(name: str, start: str, options: WalkOptions) -> Callable[[Graph], A
         "inherited": of_tag,
         "expressions": of_columns,
     }[name]
+
+
+def asked_both_ways(solr: Solr, start: str, options: WalkOptions) -> Lineage:
+    """Return the lineage. Fail unless the index alone, a first answer and an answer from memory are the same."""
+    answer = lineage(solr, start, options)
+    assert lineage(solr, start, options) == answer
+    assert lineage_of(Graph(solr), start, options) == answer
+    return answer
 
 
 def both_ways(solr: Solr, ask: Callable[[Graph], Any]) -> tuple[Any, Any]:
