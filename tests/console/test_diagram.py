@@ -291,6 +291,22 @@ def test_the_map_and_the_full_screen_show_where_one_is(browser: Chromium, keys: 
     browser.until(lambda: browser.count(".diagram.full") == 0, "it stays full")
 
 
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_all_of_the_diagram_and_its_buttons_are_in_the_window_beside_open_filters(
+    browser: Chromium, keys: dict[str, Key], size: tuple[int, int]
+) -> None:
+    browser.size(*size)
+    opened(browser, keys["report"].identity, depth="all")
+    # A telephone has no room for both.
+    if size != SIZES["telephone"]:
+        browser.find("#filters summary").click()
+    browser.until(lambda: visible(browser, ".node") == 5, "a part is outside")
+    assert browser.run("return scrollY") == 0
+    buttons = browser.find(".tools").rect
+    assert buttons["y"] + buttons["height"] <= size[1]
+    assert browser.find(".stage").rect["y"] < size[1] / 2
+
+
 # -- A table, and starts -------------------------------------------------------------------------------------------------
 
 
