@@ -127,6 +127,30 @@ def test_a_click_on_a_column_keeps_its_path_lit_and_lists_its_steps(
     assert browser.find("#selected [data-act=pin]").text == "Pin its path"
 
 
+BROKEN = """
+const broken = [];
+for (const each of document.querySelectorAll("#edges td :is(a, button)")) {
+  const range = document.createRange();
+  for (const text of [...each.childNodes].filter((child) => child.nodeType === Node.TEXT_NODE)) {
+    for (const word of text.data.matchAll(/[^\\s./_(]+[./_(]?/g)) {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => top));
+      if (word[0].length < 12 && lines.size > 1) broken.push(word[0]);
+    }
+  }
+}
+return broken;
+"""
+
+
+def test_the_list_of_edges_breaks_no_short_word(browser: Chromium, keys: dict[str, Key]) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    opens_the_list_of_edges(browser)
+    assert any("sum(amount)" in each for each in browser.texts("#edges td a"))
+    assert browser.run(BROKEN) == []
+
+
 # -- Columns -------------------------------------------------------------------------------------------------------------
 
 
@@ -265,6 +289,22 @@ def test_the_map_and_the_full_screen_show_where_one_is(browser: Chromium, keys: 
     )
     browser.find("#full-screen").click()
     browser.until(lambda: browser.count(".diagram.full") == 0, "it stays full")
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_all_of_the_diagram_and_its_buttons_are_in_the_window_beside_open_filters(
+    browser: Chromium, keys: dict[str, Key], size: tuple[int, int]
+) -> None:
+    browser.size(*size)
+    opened(browser, keys["report"].identity, depth="all")
+    # A telephone has no room for both.
+    if size != SIZES["telephone"]:
+        browser.find("#filters summary").click()
+    browser.until(lambda: visible(browser, ".node") == 5, "a part is outside")
+    assert browser.run("return scrollY") == 0
+    buttons = browser.find(".tools").rect
+    assert buttons["y"] + buttons["height"] <= size[1]
+    assert browser.find(".stage").rect["y"] < size[1] / 2
 
 
 # -- A table, and starts -------------------------------------------------------------------------------------------------

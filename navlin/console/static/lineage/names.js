@@ -23,9 +23,10 @@ export function titleOf(node) {
   return oneLine(node.label || node.name) || node.id;
 }
 
-/** Returns a name as children of an element, with line breaks allowed after dots, slashes and underscores. */
+/** Returns a name as children of an element, with line breaks allowed after dots, slashes, underscores and opening
+ * parentheses. */
 export function breakable(name) {
-  return name.split(/(?<=[./_])(?=[^./_])/).flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]));
+  return name.split(/(?<=[./_(])(?=[^./_(])/).flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]));
 }
 
 /** Returns a count with its noun: 1 relation, 1,204 entities. */

@@ -21,12 +21,15 @@ export class Zoom {
     this.at = { x: 0, y: 0, k: 1 };
     this.size = { width: 1, height: 1 };
     this.moved = false;
+    /** Whether the whole scene is shown, as by `fit`. It stays so if the size of the picture changes. */
+    this.fitted = false;
     this.least = LEAST;
     this.fingers = new Map();
     /** Called after each change. */
     this.changed = () => {};
     /** Scrolls the rows at an element by a number of rows. Returns whether there are any. */
     this.scrollRows = () => false;
+    new ResizeObserver(() => this.fitted && this.fit()).observe(picture);
     picture.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     picture.addEventListener("pointerdown", (event) => this.#down(event));
     picture.addEventListener("pointermove", (event) => this.#move(event));
@@ -65,6 +68,7 @@ export class Zoom {
     const k = Math.min(this.#fitting(this.size), MOST_FITTED);
     this.least = Math.min(LEAST, k);
     this.#to({ x: (width - this.size.width * k) / 2, y: (height - this.size.height * k) / 2, k });
+    this.fitted = true;
   }
 
   /** Moves, and zooms out if it must, just enough to make a part of the scene visible. */
@@ -137,6 +141,7 @@ export class Zoom {
 
   #to(at) {
     this.at = at;
+    this.fitted = false;
     this.#apply();
   }
 
