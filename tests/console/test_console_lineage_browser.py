@@ -509,6 +509,8 @@ def test_selecting_shows_details_and_the_statement_of_an_edge(browser: Chromium,
 def test_the_list_equals_the_diagram(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, deleted="true", depth="all")
     browser.find("#list summary").click()
+    # Browsers report that a list was opened later than they open it.
+    browser.until(lambda: browser.texts("#edges tbody tr") != [], "the list is empty")
     rows = [re.sub(r"\s+", " ", each) for each in browser.texts("#edges tbody tr")]
     assert len(rows) == 2 == browser.count(".edge[data-edge]")
     assert browser.find("#edges caption").text == "3 nodes, 2 edges"
