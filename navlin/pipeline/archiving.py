@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -39,7 +41,7 @@ def make_archive(directory: Path) -> Path:
     from navlin.pipeline.session import end_session, start_session
 
     directory.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=directory, prefix=".making-") as folder:
+    with TemporaryDirectory(dir=directory, prefix=_unfinished()) as folder:
         unfinished = Path(folder) / archive.name
         session = start_session(Path(folder) / "scratch", archive=unfinished, record=True)
         use_as_a_run_does(session)
@@ -90,19 +92,38 @@ def _name(split: Numbered) -> str:
 
 
 def main() -> None:
-    """Run the command line. With ``--with-parent``, exit when standard input is closed."""
+    """Run the command line. With ``--with-parent``, give up when standard input is closed."""
     parser = argparse.ArgumentParser(description="Make the archive of Spark's classes.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--with-parent", action="store_true")
     given = parser.parse_args()
+    directory = given.directory.absolute()
+    signal.signal(signal.SIGTERM, lambda *_: _give_up(directory))
     if given.with_parent:
-        threading.Thread(target=_end_with_parent, daemon=True).start()
+        threading.Thread(target=_end_with_parent, args=(directory,), daemon=True).start()
     os.nice(19)
-    make_archive(given.directory.absolute())
+    make_archive(directory)
 
 
-def _end_with_parent() -> None:
+def _unfinished() -> str:
+    return f".making-{os.getpid()}-"
+
+
+def _end_with_parent(directory: Path) -> None:
     sys.stdin.read()
+    _give_up(directory)
+
+
+def _give_up(directory: Path) -> None:
+    """Exit without the archive. Left alone, the JVM would still write it, for up to a minute and into a folder that
+    nobody removes."""
+    for children in Path("/proc/self/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+    for folder in directory.glob(f"{_unfinished()}*"):
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 

@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from navlin.pipeline.spark_jvm import (
     start_jvm,
 )
 from navlin.pipeline.worker_daemon import QuietIfLeft
+from navlin.service.spark_session import ArchiveProcess
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -239,6 +241,34 @@ def test_a_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         archive_in(tmp_path)
     with pytest.raises(NoSpark, match=rf"there is no {tmp_path}/bin/java"), a_jvm():
         pass
+
+
+def processes_of(directory: Path) -> list[str]:
+    """The command lines that name a directory."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # the process has ended
+            found.append(file.read_text(errors="replace"))
+    return [line for line in found if str(directory) in line]
+
+
+def test_an_archive_given_up_leaves_neither_a_jvm_nor_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        "navlin.service.spark_session.CONF", tmp_path / "conf"
+    )  # a checkout keeps one archive
+    making = ArchiveProcess(tmp_path)
+    assert making.start()
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not any("SparkSubmit" in line for line in processes_of(tmp_path)):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+
+    making.stop()
+
+    assert processes_of(tmp_path) == []
+    assert [path for path in tmp_path.rglob("*") if path.name.startswith(".making") or path.is_file()] == []
 
 
 def test_the_worker_daemon_starts_no_thread_before_forking() -> None:
