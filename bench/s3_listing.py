@@ -45,7 +45,7 @@ MORE_S = 2.0
 
 
 def of_bucket(server: Versitygw, folder: Path, objects: int) -> Filling:
-    """Return a bucket of this many objects, all of which are extracted."""
+    """Return a bucket with this number of objects, and an extractor that reads them all."""
     source = Source(source_id("bench", "S3"), S3_TYPE, "S3", "bench", (f"s3://{BUCKET}",))
     estate = Estate("bench", (source,))
     fill_bucket(server.bucket(BUCKET), objects)

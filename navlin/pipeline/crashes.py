@@ -2,7 +2,7 @@
 
 A crash does not show which split caused it. So each split that was being read is suspected, and is read alone the next
 time, while no other suspect is read. If a split also crashes a process when it is read alone, the split is set aside
-for a day and reported as a reject. A full disk is no split's fault: no split is suspected, and all are read again.
+for a day and reported as a reject. If a disk was full, no split is suspected, and all splits are read again.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and marked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -17,12 +17,11 @@ from navlin.index.graph.entity import STATEMENT, WHOLE, StoredEntity
 from navlin.index.graph.executions import KnownExecutions, executions_of, latest_executions
 from navlin.index.graph.filters import RelationFilter
 from navlin.index.graph.graph import Graph
-from navlin.index.graph.memory import PartKind
-from navlin.index.graph.relation import StoredRelation
+from navlin.index.graph.unlinked import UNKNOWN_REASON, why_unlinked
 from navlin.index.journal.freshness import SourceFreshness, freshness_of_sources
 from navlin.index.journal.purges import purged_before_ms
 from navlin.index.journal.rejects import rejected
-from navlin.index.schema.fields import RELATIONS, solr_date
+from navlin.index.schema.fields import solr_date
 from navlin.index.solr.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.plurals import counted
@@ -41,7 +40,6 @@ MOST_EDITS: Final = 1_000
 """Maximum number of edits listed; the document also has their count."""
 _FLOWS: Final = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
 _UNLINKED_INPUTS: Final = RelationFilter(_FLOWS, unlinked=True, deleted=False)
-_UNLINKED_BECAUSE: Final = PartKind(RELATIONS, "endpoint1Ids,endpoint2Ids", (), True, "why", versioned=False)
 REASONS_LOOKED_UP: Final = 100
 """Maximum number of missing ends whose reason is looked up."""
 
@@ -289,11 +287,10 @@ def _uncertainties(
         for reason in _reasons(statement.entity):
             yield UncertainPoint(UncertaintyKind.INCOMPLETE, statement.title, reason, statement.entity.id)
     placeholders = [node for node in upstream.nodes if node.placeholder]
-    why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
+    why = why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
     for node in placeholders:
-        yield UncertainPoint(
-            UncertaintyKind.UNLINKED, node.name, why.get(node.id, "not found in the index"), node.id
-        )
+        reason = _unlinked(*why[node.id]) if node.id in why else "not found in the index"
+        yield UncertainPoint(UncertaintyKind.UNLINKED, node.name, reason, node.id)
     yield from _unlinked_beside(graph, upstream, statements)
     for node in upstream.nodes:
         if node.granted:
@@ -323,7 +320,8 @@ def _unlinked_beside(
         read = relation.ep1
         if read.id not in seen and read.name.casefold() not in tables:
             seen.add(read.id)
-            why = f"{titles[relation.ep2.id]} reads it for other columns; {_unlinked(relation)}"
+            because = _unlinked(relation.unlinked_reason, relation.unlinked_since)
+            why = f"{titles[relation.ep2.id]} reads it for other columns; {because}"
             yield UncertainPoint(UncertaintyKind.UNLINKED, read.name, why, read.id)
 
 
@@ -361,14 +359,6 @@ def _reasons(entity: StoredEntity) -> Iterable[str]:
         yield entity.unparsed_reason
 
 
-def _why_unlinked(graph: Graph, ids: Collection[str]) -> dict[str, str]:
-    def read(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return {each: tuple(map(_unlinked, graph.unlinked_relations(each, 1)[0])) for each in ids}
-
-    return {each: why for each, (why,) in graph.of_each(_UNLINKED_BECAUSE, ids, read).items()}
-
-
-def _unlinked(relation: StoredRelation) -> str:
-    at = relation.unlinked_since
+def _unlinked(reason: str, at: str) -> str:
     since = f", since {at[:10]} {at[11:19]} UTC" if at else ""
-    return f"{relation.unlinked_reason or 'not looked for yet'}{since}"
+    return f"{reason or UNKNOWN_REASON}{since}"

@@ -1,4 +1,4 @@
-"""How fast a diagram of 400 tables with 2,000 columns moves, beside an empty drawing of as many elements."""
+"""A diagram of 400 tables with 2,000 columns is panned, and so is an empty drawing with the same number of elements."""
 
 from __future__ import annotations
 

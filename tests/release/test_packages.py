@@ -109,7 +109,7 @@ def run_timed(root: BareRoot, *command: str) -> None:
 
 
 def mib(folder: Path) -> int:
-    """What a root takes on the disk, without the package or bundle that was copied to its /tmp."""
+    """Return the size of a root on the disk, without the package or bundle that was copied to its /tmp."""
     command = ["du", "--summarize", "--block-size=1M", f"--exclude={folder}/tmp/*", str(folder)]
     return int(subprocess.check_output(command).split()[0])
 

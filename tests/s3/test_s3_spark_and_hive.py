@@ -126,7 +126,7 @@ def s3a(server: Versitygw, prefix: str = "") -> dict[str, str]:
 
 @dataclass
 class World:
-    """What is read of the estate. Paths are named ``bucket/path``, as in the pictures."""
+    """The estate, and the sources that read it. Paths are named ``bucket/path``, as in the pictures."""
 
     solr: Solr
     server: Versitygw
@@ -322,7 +322,8 @@ def test_impact_of_an_object(world: World, scheme: str) -> None:
 
 
 def test_tables_on_s3_are_used_or_unused(world: World) -> None:
-    """What was read is used, also by its path. What was not is unused once it has existed for the whole period."""
+    """A table that was read is used, also if it was read by its path. Another is unused once it has existed for the
+    whole period."""
     today = world.verdicts(1)
     # S3 is not asked then: its own clock would contradict.
     world.read(world.now_ms + 35 * DAY_MS, "spark_events", "hms")

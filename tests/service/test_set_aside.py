@@ -21,6 +21,7 @@ from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.crashes import SET_ASIDE
 from navlin.pipeline.planning import ASIDE_AFTER, ASIDE_MS
 from navlin.pipeline.run import Pipeline
 from navlin.render.status import backing_off
@@ -63,6 +64,31 @@ class Followed:
 @pytest.fixture
 def followed(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Followed:
     return Followed(solr, spark, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("message", "rejects"),
+    [
+        ("[Errno 28] No space left on device", []),
+        ("java.io.IOException: No space left on device", []),
+        ("java.io.IOException: Disk quota exceeded", []),
+        ("Python worker exited unexpectedly (crashed)", [SET_ASIDE]),
+    ],
+)
+def test_only_a_crash_sets_a_file_aside_and_a_full_disk_does_not(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch, message: str, rejects: list[str]
+) -> None:
+    def ended(*_: object) -> None:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("navlin.pipeline.run.rows_of_splits", ended)
+    followed.write("log", "a line")
+
+    errors = [followed.run(after_ms=1_000).error for _ in range(2)]
+
+    assert all(message in error for error in errors), errors
+    followed.solr.commit(RUNS, soft=True)
+    assert followed.rejects() == rejects
 
 
 @pytest.mark.services

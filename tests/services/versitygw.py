@@ -86,9 +86,7 @@ def _go(*arguments: str, folder: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Versitygw:
-    """A running server. It accepts the credentials of the tests, which may do everything, and those of users it was told
-    of.
-    """
+    """A running server. It accepts the credentials of the tests, which may do everything, and those of added users."""
 
     url: str
     buckets: Path

@@ -78,18 +78,18 @@ class Listings:
         return sum(str(each["key"]).startswith("objects after") for each in found)
 
     def contents(self) -> dict[bytes, str]:
-        """Digest → what it is of, for every document of the bucket. Ids, and the times of the listings, do not count."""
+        """Return digest → path of every document of the bucket. The digest leaves out ids and the times of the listings."""
         found = {}
         for core in (ELEMENTS, RELATIONS):
             self.solr.commit(core, soft=True)
             for document in self.solr.cursor(core, f"+writer:{self.source.id} -type:SOURCE", "*"):
-                told = {
+                fields = {
                     name: value for name, value in unstamped(document).items() if not _of_one_listing(name)
                 }
                 digest = hashlib.blake2b(
-                    orjson.dumps(told, option=orjson.OPT_SORT_KEYS), digest_size=16
+                    orjson.dumps(fields, option=orjson.OPT_SORT_KEYS), digest_size=16
                 ).digest()
-                found[digest] = str(told.get("fileSystemPath") or told.get("endpoint2Name"))
+                found[digest] = str(fields.get("fileSystemPath") or fields.get("endpoint2Name"))
         return found
 
 
@@ -108,8 +108,8 @@ def _of_one_listing(name: str) -> bool:
 def list_with_kills(
     solr: Solr, folder: Path, cluster: str, first: int, delays_s: Sequence[tuple[str, float]]
 ) -> int:
-    """List a bucket by processes, each killed so long after the begin of a step, and at last by one that is not. ``first``
-    is the number of the first process. Return the number after the last one.
+    """List a bucket by processes, of which each is killed some seconds after the start of a step, and the last one is not
+    killed. ``first`` is the number of the first process. Return the number after the last one.
     """
     for number, (step, delay_s) in enumerate((*delays_s, ("", 0.0)), first):
         life = Life(folder, number, _PROGRAM)

@@ -7,7 +7,7 @@ write changes the version of a document, and a document that is new or gone chan
 are the same, the answer is as current as a search at the end of the question. Parts that have changed are read again, and if
 they differ, the question is asked again. Results that are made from too many documents to compare hold only for the state at
 which they were read (`PartKind.versioned`). So no answer depends on a message from a process that writes, and a Solr that
-was restored, upgraded or written by another program is no special case.
+was restored, upgraded or written by another program is treated like any other.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
+from navlin.index.graph.graph import Graph
+from navlin.index.graph.memory import PartKind
 from navlin.index.graph.relation import TYPED, StoredRelation
 from navlin.index.schema.fields import RELATIONS, solr_date
 from navlin.index.solr import solr_query as q
@@ -16,6 +18,7 @@ from navlin.index.solr.solr import Solr
 AGES_MS: Final = (("under an hour", 3_600_000), ("under a day", 86_400_000), ("under a week", 604_800_000))
 OLDER: Final = "a week or more"
 UNKNOWN_REASON: Final = "not looked for yet"
+_WHY: Final = PartKind(RELATIONS, "endpoint1Ids,endpoint2Ids", (), True, "why", versioned=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,17 @@ def unlinked_counts(solr: Solr, now_ms: int) -> tuple[UnlinkedCount, ...]:
         for age in buckets
         if bucket.get(age, {}).get("count")
     )
+
+
+def why_unlinked(graph: Graph, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return id → reason and date of the first unlinked relation of an entity, for entities that have one. The date is as
+    Solr writes it; both may be empty."""
+
+    def read(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        first = {each: graph.unlinked_relations(each, 1)[0] for each in ids}
+        return {each: (of[0].unlinked_reason, of[0].unlinked_since) for each, of in first.items() if of}
+
+    return {each: (reason, since) for each, (reason, since) in graph.of_each(_WHY, ids, read).items()}
 
 
 def unlinked_relations(
