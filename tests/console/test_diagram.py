@@ -297,14 +297,49 @@ def test_all_of_the_diagram_and_its_buttons_are_in_the_window_beside_open_filter
 ) -> None:
     browser.size(*size)
     opened(browser, keys["report"].identity, depth="all")
-    # A telephone has no room for both.
-    if size != SIZES["telephone"]:
+    # A telephone has no room for both, and at first shows the surroundings of the start.
+    if size == SIZES["telephone"]:
+        browser.find("#fit-all").click()
+    else:
         browser.find("#filters summary").click()
     browser.until(lambda: visible(browser, ".node") == 5, "a part is outside")
     assert browser.run("return scrollY") == 0
     buttons = browser.find(".tools").rect
     assert buttons["y"] + buttons["height"] <= size[1]
     assert browser.find(".stage").rect["y"] < size[1] / 2
+
+
+def test_a_telephone_shows_the_start_large_enough_to_be_read_and_then_everything(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    browser.size(*SIZES["telephone"])
+    opened(browser, keys["report"].identity, depth="all")
+    assert visible(browser, ".node.start") == 1
+    assert name_height_px(browser) >= 9
+    browser.find("#fit-all").click()
+    browser.until(lambda: visible(browser, ".node") == 5, "a part is outside")
+    assert name_height_px(browser) < 9
+
+
+def test_names_too_small_to_be_read_are_not_drawn_and_come_back(
+    browser: Chromium, keys: dict[str, Key]
+) -> None:
+    opened(browser, keys["report"].identity, depth="all")
+    browser.find("#fit-all").click()
+    assert name_height_px(browser) >= 4
+    for _ in range(12):
+        browser.find("#farther").click()
+    assert name_height_px(browser) == 0
+    assert browser.find(".node.start .frame").is_displayed()
+    browser.find("#fit-all").click()
+    assert name_height_px(browser) >= 4
+
+
+def name_height_px(browser: Chromium) -> float:
+    """Height on the screen of the name of the start; 0 if it is not drawn."""
+    return float(
+        browser.run("return document.querySelector('.node.start .name').getBoundingClientRect().height")
+    )
 
 
 # -- A table, and starts -------------------------------------------------------------------------------------------------

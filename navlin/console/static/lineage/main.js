@@ -156,7 +156,7 @@ async function arrange(wanted, anchor) {
     zoom.keep(placeOf(anchor), screen);
     const part = withNew(anchor, known);
     if (part) zoom.include(part);
-  } else zoom.fit();
+  } else zoom.open(elementOf(picture, shown.boxFor(graph.start)));
   stopAt(picture, elementOf(picture, graph.start) ?? picture.querySelector(".head"), false);
   restoreFocus(picture, focused, shown.boxFor, graph.start);
   showSummary(page, graph, shown, acts);

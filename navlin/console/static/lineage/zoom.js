@@ -9,6 +9,10 @@ const MARGIN_PX = 24;
 const MOST_FITTED = 2;
 /** Below this scale, names cannot be read, so a node that is looked for is shown larger. */
 const READABLE = 0.7;
+/** A picture of at most this width is that of a telephone, which has no room for many readable nodes. */
+const NARROW_PX = 480;
+/** Below this scale, a name is at most 4 pixels high. Drawing thousands of them makes each frame slow. */
+const TOO_SMALL = 0.3;
 const MOVED_PX = 4;
 const ROWS_A_TURN = 3;
 
@@ -69,6 +73,12 @@ export class Zoom {
     this.least = Math.min(LEAST, k);
     this.#to({ x: (width - this.size.width * k) / 2, y: (height - this.size.height * k) / 2, k });
     this.fitted = true;
+  }
+
+  /** Shows the whole scene. If its names are then too small to be read on a telephone, shows the surroundings of `start`. */
+  open(start) {
+    this.fit();
+    if (start && this.at.k < READABLE && this.#room()[0] <= NARROW_PX) this.centreOn(start);
   }
 
   /** Moves, and zooms out if it must, just enough to make a part of the scene visible. */
@@ -148,6 +158,7 @@ export class Zoom {
   #apply() {
     const { x, y, k } = this.at;
     this.scene?.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+    this.scene?.classList.toggle("far", k < TOO_SMALL);
     this.changed();
   }
 
