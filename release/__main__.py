@@ -43,11 +43,10 @@ def sums() -> list[Path]:
 
 def notes() -> list[Path]:
     """Write the part of the changelog about this version. Raises `NotReleasable` if there is none."""
-    release = re.escape(version().partition(".dev")[0])
     text = (REPOSITORY / "CHANGELOG.md").read_text()
-    found = re.search(rf"^## (?:Unreleased \()?{release}\b.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^## {re.escape(version())} .*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if found is None:
-        raise NotReleasable(f"CHANGELOG.md has no section about {release}")
+        raise NotReleasable(f"CHANGELOG.md has no section about {version()}")
     target = DIST / f"navlin-{version()}-notes.md"
     target.write_text(found[0].rstrip() + "\n")
     return [target]

@@ -15,9 +15,9 @@ import yaml
 from navlin.java import pyspark_jars
 from navlin.service.loader import load_extractors
 from navlin.service.settings.configuration import read_configuration
-from release.__main__ import sums
+from release.__main__ import notes, sums
 from release.jars import jar_component
-from release.places import REPOSITORY, SOURCES, package_version
+from release.places import REPOSITORY, SOURCES, NotReleasable, package_version, version
 from release.unused_jars import UNUSED, is_unused
 
 
@@ -49,6 +49,35 @@ def test_the_sums_are_of_this_versions_files_alone(tmp_path: Path, monkeypatch: 
 
     a = hashlib.sha256(b"a").hexdigest()
     assert written.read_text() == f"{a}  navlin-1.0.0rc1-py3-none-any.whl\n{a}  navlin_1.0.0~rc1_amd64.deb\n"
+
+
+def test_the_notes_are_this_versions_part_of_the_changelog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    monkeypatch.setattr("release.__main__.DIST", dist)
+    monkeypatch.setattr("release.__main__.REPOSITORY", tmp_path)
+    monkeypatch.setattr("release.__main__.version", lambda: "1.0.1")
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text(
+        "# Changelog\n\n## 1.0.10 (2027-02-01)\n\n- c\n\n## 1.0.1 (2027-01-01)\n\n- b\n\n## 1.0.0 (2026-11-29)\n\n- a\n"
+    )
+
+    (written,) = notes()
+
+    assert written.read_text() == "## 1.0.1 (2027-01-01)\n\n- b\n"
+    changelog.write_text("# Changelog\n\n## Unreleased\n\n- d\n")
+    with pytest.raises(NotReleasable, match=r"no section about 1\.0\.1"):
+        notes()
+
+
+def test_the_changelog_has_a_section_about_this_version() -> None:
+    assert re.search(
+        rf"^## {re.escape(version())} \(\d{{4}}-\d\d-\d\d\)$",
+        (REPOSITORY / "CHANGELOG.md").read_text(),
+        re.MULTILINE,
+    )
 
 
 def test_the_description_names_files_that_exist() -> None:
