@@ -367,7 +367,7 @@ def test_at_the_descriptor_limit_the_log_stays_short_and_others_are_served(
         assert len(web.log) - lines <= 4, web.log[-5:]
         for each in opened:
             each.close()
-        deadline_s = time.monotonic() + 30
+        deadline_s = time.monotonic() + 300
         while send(web, "/healthz", method="GET") != 200:
             assert time.monotonic() < deadline_s
             time.sleep(0.2)

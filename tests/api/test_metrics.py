@@ -44,7 +44,7 @@ def samples(text: str) -> Samples:
 
 
 def scraped(url: str, user: str = "viewer") -> Samples:
-    answer = requests.get(url + "/metrics", auth=(user, PASSWORD), timeout=60)
+    answer = requests.get(url + "/metrics", auth=(user, PASSWORD), timeout=300)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     return samples(answer.text)

@@ -120,9 +120,9 @@ def test_the_printed_commands_work_in_another_terminal(demo: Demo) -> None:
 @pytest.mark.services
 def test_the_printed_user_may_query_navigators_api(demo: Demo) -> None:
     url, *auth = printed_address(demo)
-    version = requests.get(f"{url}/api/version", timeout=60).text
+    version = requests.get(f"{url}/api/version", timeout=300).text
     sources = requests.get(
-        f"{url}/api/{version}/entities?query=type:SOURCE", auth=(auth[0], auth[1]), timeout=60
+        f"{url}/api/{version}/entities?query=type:SOURCE", auth=(auth[0], auth[1]), timeout=300
     ).json()
     types = [each["sourceType"] for each in sources]
     assert sorted(types) == ["HDFS", "HIVE", "IMPALA", "SPARK", "YARN"], "the SDK wants one of each"

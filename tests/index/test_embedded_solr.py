@@ -149,7 +149,7 @@ def test_a_running_server_is_found_until_it_stops_or_dies(own_server: EmbeddedSo
 def test_solr_requires_the_password(solr_server: EmbeddedSolr) -> None:
     address = solr_server.address
     for path in ("nav_elements/select?q=*:*", "nav_elements/admin/ping", "admin/info/system", "admin/cores"):
-        assert requests.get(f"{address.url}/{path}", timeout=60).status_code == 401
+        assert requests.get(f"{address.url}/{path}", timeout=300).status_code == 401
     with (
         Solr(replace(address, user=None)) as stranger,
         pytest.raises(SolrError, match="nav_runs: HTTP 401: requires a password"),

@@ -13,7 +13,7 @@ from navlin.api.walking import PRESSURE, REST, Walking
 REST_S = 1.5 / REST
 """Duration of a walk, in seconds, after which the pause is long enough to be measured."""
 HOUR_S = 3_600.0
-SOON_S = 120.0
+SOON_S = 300.0
 """Time limit, in seconds. A pause of an hour would exceed it on any machine."""
 
 

@@ -387,7 +387,7 @@ def test_no_file_of_the_sets_names_a_host() -> None:
         assert "://" not in without_namespaces, path.name
 
 
-def wait_until(reached: Callable[[], bool], within_s: float = 120) -> None:
+def wait_until(reached: Callable[[], bool], within_s: float = 300) -> None:
     end_s = time.monotonic() + within_s
     while not reached():
         assert time.monotonic() < end_s

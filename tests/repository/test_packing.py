@@ -220,7 +220,7 @@ list(read_here(made(Slow), [Numbered(0), Numbered(1)], Path(sys.argv[1]), proces
 def test_readers_end_with_their_parent(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
     parent = subprocess.Popen([sys.executable, "-c", TWO_READERS, str(tmp_path)], env=environment)
-    deadline_s = time.monotonic() + 120
+    deadline_s = time.monotonic() + 300
     files = [tmp_path / number / "part-00000.parquet" for number in "01"]
     while not all(file.exists() for file in files):
         assert time.monotonic() < deadline_s, "no reader reads"

@@ -198,7 +198,7 @@ def over_http(daemon: Served, method: str, path: str, **how: object) -> requests
         if line.get("event") == "web ready":
             ready = line
     password = (daemon.state / "administrator.password").read_text().strip()
-    return requests.request(method, ready["url"] + path, auth=("admin", password), timeout=60, **how)  # type: ignore[arg-type]
+    return requests.request(method, ready["url"] + path, auth=("admin", password), timeout=300, **how)  # type: ignore[arg-type]
 
 
 def test_a_job_submitted_over_http_is_carried_out_and_answered(daemon: Served) -> None:

@@ -28,7 +28,7 @@ from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
 from navlin.service.daemon.requests import RequestRefused, Requests, Step, Stopped
 
-SOON_S = 60.0
+SOON_S = 300.0
 NOW_MS = 1_800_000_000_000
 
 

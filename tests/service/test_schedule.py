@@ -17,7 +17,7 @@ from navlin.service.daemon.schedule import Schedule
 from navlin.service.daemon.watching import Watching
 from navlin.service.settings.time_of_day import last_s, next_s
 
-SOON_S = 120.0
+SOON_S = 300.0
 """Maximum time, on a loaded machine, of an operation that takes milliseconds."""
 
 

@@ -84,7 +84,7 @@ class Atlas:
     def get(self, path: str, **query: Any) -> Any:
         """Return the parsed JSON from a path below ``/api/atlas``."""
         answer = requests.get(
-            f"{self.url}/api/atlas/{path}", params=query, auth=(USER, self.password), timeout=120
+            f"{self.url}/api/atlas/{path}", params=query, auth=(USER, self.password), timeout=300
         )
         answer.raise_for_status()
         return answer.json()
@@ -158,7 +158,7 @@ def _wait_until_active(child: subprocess.Popen[bytes], url: str, password: str, 
         if child.poll() is not None or "Failed startup of context" in console.read_text(errors="replace"):
             break
         try:
-            answer = requests.get(f"{url}/api/atlas/admin/status", auth=(USER, password), timeout=30)
+            answer = requests.get(f"{url}/api/atlas/admin/status", auth=(USER, password), timeout=300)
             if answer.ok and answer.json().get("Status") == "ACTIVE":
                 return
         except (requests.RequestException, ValueError):

@@ -159,7 +159,7 @@ def make(kept: Path, jars: Path) -> None:
         try:
             hadoop.await_ready()
             made = requests.put(
-                f"{hadoop.http[0]}/webhdfs/v1/spark-events", params={"op": "MKDIRS", **USER}, timeout=60
+                f"{hadoop.http[0]}/webhdfs/v1/spark-events", params={"op": "MKDIRS", **USER}, timeout=300
             )
             made.raise_for_status()
             _run_spark(home, hadoop, metastore)
@@ -174,7 +174,7 @@ def make(kept: Path, jars: Path) -> None:
             lines = [line for line in log.read_text().splitlines() if "CREATE VIEW" not in line]
             (files / "hive-lineage.log").write_text("".join(f"{line}\n" for line in lines))
             await_state(hadoop, submit(hadoop.yarn, "nightly check", "exit 3"), "FAILED", "FINISHED")
-            listed = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps", timeout=60).json()["apps"]["app"]
+            listed = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps", timeout=300).json()["apps"]["app"]
             (kept / "applications.json").write_text(json.dumps(listed, indent=1) + "\n")
             time.sleep(10)  # until the blocks of rewritten files are deleted
             hadoop.save_namespace()
@@ -198,7 +198,7 @@ def _run_spark(home: Path, hadoop: Hadoop, metastore: Metastore) -> None:
 
 
 def _files_below(http: str, directory: str) -> Iterator[str]:
-    listed = requests.get(f"{http}/webhdfs/v1{directory}", params={"op": "LISTSTATUS", **USER}, timeout=60)
+    listed = requests.get(f"{http}/webhdfs/v1{directory}", params={"op": "LISTSTATUS", **USER}, timeout=300)
     listed.raise_for_status()
     for status in listed.json()["FileStatuses"]["FileStatus"]:
         path = f"{directory}/{status['pathSuffix']}"
@@ -211,7 +211,7 @@ def _files_below(http: str, directory: str) -> Iterator[str]:
 def _make_neutral(http: str, log: str) -> None:
     """Remove everything specific to this machine and this checkout from an event log."""
     url = f"{http}/webhdfs/v1{log}"
-    packed = requests.get(url, params={"op": "OPEN", **USER}, timeout=60).content
+    packed = requests.get(url, params={"op": "OPEN", **USER}, timeout=300).content
     if not packed:
         return
     with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
@@ -225,7 +225,7 @@ def _make_neutral(http: str, log: str) -> None:
         url,
         params={"op": "CREATE", "overwrite": "true", **USER},
         data=zstandard.ZstdCompressor().compress(neutral.encode()),
-        timeout=60,
+        timeout=300,
     )
     created.raise_for_status()
 

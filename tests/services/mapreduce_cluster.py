@@ -85,7 +85,7 @@ class MapReduceCluster:
                 made = requests.put(
                     f"{self.hadoop.http[0]}/webhdfs/v1{each}",
                     params={"op": "MKDIRS", "permission": "1777"},
-                    timeout=60,
+                    timeout=300,
                 )
                 made.raise_for_status()
             self._write_mapred_site()
@@ -106,7 +106,7 @@ class MapReduceCluster:
         deadline_s = time.monotonic() + timeout_s
         found: list[dict[str, Any]] = []
         while time.monotonic() < deadline_s:
-            answer = requests.get(f"{self.history_url}/ws/v1/history/mapreduce/jobs", timeout=60).json()
+            answer = requests.get(f"{self.history_url}/ws/v1/history/mapreduce/jobs", timeout=300).json()
             found = (answer.get("jobs") or {}).get("job") or []
             if len(found) >= count:
                 return found

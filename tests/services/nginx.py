@@ -14,7 +14,7 @@ from typing import Final
 from tests.services import debian
 
 PROGRAM: Final = Path("usr/sbin/nginx")
-START_S: Final = 60.0
+START_S: Final = 300.0
 _CONFIGURATION: Final = """\
 daemon off;
 error_log stderr;

@@ -163,7 +163,7 @@ class RealOozie:
         )
 
     def info(self, job: str) -> dict[str, Any]:
-        answer = self._session.get(f"{self.url}/v2/job/{job}?show=info&len=100", timeout=60)
+        answer = self._session.get(f"{self.url}/v2/job/{job}?show=info&len=100", timeout=300)
         answer.raise_for_status()
         found: dict[str, Any] = answer.json()
         return found
@@ -190,7 +190,7 @@ class RealOozie:
             f"{self.url}{path}&user.name={user}",
             data=configuration(properties).encode(),
             headers={"Content-Type": "application/xml;charset=UTF-8"},
-            timeout=120,
+            timeout=300,
         )
         if not answer.ok:
             raise RuntimeError(
@@ -237,7 +237,7 @@ def put(cluster: MapReduceCluster, path: str, content: bytes) -> None:
         f"{cluster.hadoop.http[0]}/webhdfs/v1{path}",
         params={"op": "CREATE", "overwrite": "true", "permission": "777"},
         data=content,
-        timeout=120,
+        timeout=300,
     )
     answer.raise_for_status()
 

@@ -20,7 +20,7 @@ from tests.services.metastore import Metastore
 
 DRIVER: Final = Path("usr/share/java/postgresql.jar")
 DEBIANS: Final = Path("/usr/lib/postgresql")
-START_S: Final = 120.0
+START_S: Final = 300.0
 USER: Final = "hive"
 
 

@@ -65,7 +65,7 @@ class Hsqldb:
             statement,
             str(attempts),
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
             raise RuntimeError(f"{statement!r} failed: {done.stderr[-2000:]}")
         return done.stdout

@@ -52,7 +52,7 @@ def submit(yarn: str, name: str, command: str, *, user: str = "alice") -> str:
     URL.
     """
     who = {"user.name": user}
-    made = requests.post(f"{yarn}/ws/v1/cluster/apps/new-application", params=who, timeout=60)
+    made = requests.post(f"{yarn}/ws/v1/cluster/apps/new-application", params=who, timeout=300)
     made.raise_for_status()
     identity = str(made.json()["application-id"])
     asked = {
@@ -64,21 +64,21 @@ def submit(yarn: str, name: str, command: str, *, user: str = "alice") -> str:
         "resource": {"memory": 128, "vCores": 1},
         "application-tags": {"tag": ["of a test"]},
     }
-    answer = requests.post(f"{yarn}/ws/v1/cluster/apps", params=who, json=asked, timeout=60)
+    answer = requests.post(f"{yarn}/ws/v1/cluster/apps", params=who, json=asked, timeout=300)
     answer.raise_for_status()
     return identity
 
 
 def kill(hadoop: Hadoop, identity: str, *, user: str = "alice") -> None:
     url = f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}/state"
-    requests.put(url, params={"user.name": user}, json={"state": "KILLED"}, timeout=60).raise_for_status()
+    requests.put(url, params={"user.name": user}, json={"state": "KILLED"}, timeout=300).raise_for_status()
 
 
 def await_state(hadoop: Hadoop, identity: str, *states: str, timeout_s: float = 60) -> str:
     """Wait until an application is in one of these states. Return the state. Raises TimeoutError."""
     deadline_s = time.monotonic() + timeout_s
     while time.monotonic() < deadline_s:
-        answer = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}", timeout=60).json()["app"]
+        answer = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}", timeout=300).json()["app"]
         if answer["state"] in states:
             return str(answer["state"])
         time.sleep(0.1)

@@ -56,7 +56,7 @@ class OnYarn:
         return self.properties["application"]
 
     def state(self) -> str:
-        answer = requests.get(f"{self.hadoop.yarn}/ws/v1/cluster/apps/{self.application}", timeout=60)
+        answer = requests.get(f"{self.hadoop.yarn}/ws/v1/cluster/apps/{self.application}", timeout=300)
         return str(answer.json()["app"]["state"])
 
     def containers(self) -> dict[int, str]:
@@ -86,7 +86,7 @@ class OnYarn:
     def _on_hdfs(self, folder: str) -> list[str]:
         params = {"op": "LISTSTATUS", "user.name": USER}
         url = f"{self.hadoop.http[0]}/webhdfs/v1/user/{USER}/{folder}"
-        answer = requests.get(url, params=params, timeout=60)
+        answer = requests.get(url, params=params, timeout=300)
         if answer.status_code == 404:
             return []
         return [each["pathSuffix"] for each in answer.json()["FileStatuses"]["FileStatus"]]

@@ -15,7 +15,7 @@ from tests.services.browser import BROWSER, DRIVER, environment
 from tests.support.web import PASSWORD
 
 HOME = Path(__file__).parents[2] / ".browser"
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 Found = TypeVar("Found")
 
 # Record each policy violation and each error from before any script of the page runs.

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import requests
 
 FETCHED: Final = 450
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 300.0
 NAMESPACE: Final = "__cloudera_internal_catalog_hue"
 _FIELDS: Final = (
     ("originalName", 3),

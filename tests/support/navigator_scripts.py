@@ -11,7 +11,7 @@ from urllib.parse import quote_plus
 
 import requests
 
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 300.0
 COLUMNS: Final = (
     *("owner", "parentPath", "originalName", "created", "lastModified", "lastAccessed", "size"),
     *("sourceType", "permissions", "group", "identity"),

@@ -19,7 +19,7 @@ SOURCE_TYPES: Final = frozenset(
 PROPERTY_TYPES: Final = frozenset("BOOLEAN DOUBLE FLOAT INTEGER LONG TEXT ENUM".split())
 MODEL_KEYS: Final = frozenset("packages classes namespaces properties mappings".split())
 RUN_IDS_A_QUERY: Final = 800
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 300.0
 _READS: Final = {"Accept": "application/json, application/*+json", "User-Agent": "Java/1.8.0_202"}
 _TYPED: Final = {"Content-Type": "application/json;charset=UTF-8"}
 _WRITES: Final = {

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
 PAUSE_S = 0.01
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 BARE = "bare"
 
 

@@ -22,7 +22,7 @@ from navlin.index.solr.solr import Solr, SolrError
 from navlin.solr_server.embedded import running_solr
 
 ROOT = Path(__file__).parents[2]
-AFTERWARDS_S = 60.0
+AFTERWARDS_S = 300.0
 PATIENCE_S = 240.0
 """Timeout for steps that take seconds on an idle machine."""
 

@@ -22,7 +22,7 @@ from navlin.api.own import ROOT
 from navlin.index.solr.solr import SolrAddress
 
 PASSWORD = "correct horse battery"
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 STARTS_S = 240.0
 """Timeout for a start that takes seconds on an idle machine."""
 CONFIGURATION = """\

@@ -91,7 +91,7 @@ class Site:
         self.pig.run(name, script, **how)
         asked = f"{self.cluster.hadoop.yarn}/ws/v1/cluster/apps"
         finished = {"applicationTypes": "MAPREDUCE", "states": "FINISHED"}
-        apps = requests.get(asked, params=finished, timeout=60).json()["apps"]["app"]
+        apps = requests.get(asked, params=finished, timeout=300).json()["apps"]["app"]
         self.cluster.ended_jobs(len(apps))
 
     def yarn(self, *others: Source) -> Yarn:
@@ -145,7 +145,7 @@ def scripts(site: Site) -> None:
 
 def write(cluster: MapReduceCluster, path: str, text: str) -> None:
     url = f"{cluster.hadoop.http[0]}/webhdfs/v1{path}"
-    made = requests.put(url, params={"op": "CREATE", "overwrite": "true"}, data=text, timeout=60)
+    made = requests.put(url, params={"op": "CREATE", "overwrite": "true"}, data=text, timeout=300)
     made.raise_for_status()
 
 
