@@ -44,7 +44,7 @@ from navlin.api.answers import (
 )
 from navlin.api.audit import audit
 from navlin.api.bodies import Bodies, json_of
-from navlin.api.callers import CSRF_HEADER, Callers, CheckQueues, SessionCookie, caller_of
+from navlin.api.callers import CSRF_HEADER, Callers, CheckQueues, SessionCookie, caller_of, role_missing
 from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.json_bounds import Octets
 from navlin.api.limits import TURN_S, Questions
@@ -117,6 +117,10 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
             for each in (pages.endpoints if pages else ())
         ),
     ]
+    forms = {
+        logging_in.LOG_OUT: Role.LINEAGE_VIEWER,
+        **{each.path: each.role for each in (pages.endpoints if pages else ()) if each.takes_form},
+    }
     handlers: dict[Any, Any] = {
         each: partial(_as_page, pages, answer)
         for each, answer in (
@@ -140,7 +144,9 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
             compresslevel=PACKED_LEVEL,
             exclude_content_types=("text/html", *DEFAULT_EXCLUDED_CONTENT_TYPES),
         ),
-        Middleware(Callers, service=service, checks=checks, cookie=cookie, bodies=bodies, pages=pages),
+        Middleware(
+            Callers, service=service, checks=checks, cookie=cookie, bodies=bodies, forms=forms, pages=pages
+        ),
     ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.router.redirect_slashes = False
@@ -215,9 +221,7 @@ async def answered(
     request.state.address = address
     if user.role < endpoint.role:
         audit("request refused", request, user.name, reason="role")
-        raise HttpError(
-            403, f"this needs the {endpoint.role.words} role; you are logged in as {user.role.words}"
-        )
+        raise role_missing(user, endpoint.role)
     questions.require_room(user.name)
     parameters, body = await _parameters(endpoint, bodies, request)
     width_chars = text_width(request.headers.get("accept", "")) if endpoint.view is not None else 0
