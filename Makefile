@@ -119,6 +119,7 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 # There is no stamp: the checksum of each jar is compared every time, which takes a moment and starts no JVM.
 jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archives of Spark's and Solr's classes, in .jars
 	@for set in $(SETS); do $(BIN)/python -m tests.services.fetch_jars $$set $(JARS)/$$set || exit 1; done
+	@[ -d $(JARS)/solr-launcher ] || echo "-- archives of Java's classes (only once; it takes a minute or two)"
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
 	@$(BIN)/python -m tests.services.solr_archive $(JARS)/solr $(JARS)/solr-launcher
 

@@ -12,6 +12,7 @@ release = "MANUAL_VERSION"
 extensions = ["myst_parser"]
 html_theme = "furo"
 html_title = f"navlin {release}"
+html_favicon = "icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_show_sphinx = False

@@ -55,6 +55,8 @@ def write_sources(folder: Path) -> None:
     wanted = {page.relative_to(DOCS): text_of(page).encode() for page in pages()}
     for name in ("_static", "images"):
         wanted |= {each.relative_to(DOCS): each.read_bytes() for each in (DOCS / name).iterdir()}
+    icon = DOCS.parent / "navlin" / "console" / "static" / "icon.svg"
+    wanted[Path(icon.name)] = icon.read_bytes()
     configuration = (DOCS / "conf.py").read_text(encoding="utf-8")
     wanted[Path("conf.py")] = configuration.replace("MANUAL_VERSION", version("navlin")).encode()
     for each, data in wanted.items():

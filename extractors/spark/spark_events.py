@@ -423,7 +423,8 @@ class _LogReading:
         for record in self._read_again(self._waiting):
             yield from self._counted(record)
         self._streams.bound(most_bytes)
-        yield from self._streams.records(self._names(self._state.application), over=over)
+        for record in self._streams.records(self._names(self._state.application), over=over):
+            yield from self._counted(record)
         for reason in (*self._state.rejected, *self._streams.rejected):
             yield from self._counted(Reject(self._split.log, reason))
         if self._rejects > MAX_REJECTS and self._last_reject:

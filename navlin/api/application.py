@@ -44,7 +44,7 @@ from navlin.api.answers import (
 )
 from navlin.api.audit import audit
 from navlin.api.bodies import Bodies, json_of
-from navlin.api.callers import CSRF_HEADER, Callers, CheckQueues, SessionCookie, caller_of
+from navlin.api.callers import CSRF_HEADER, Callers, CheckQueues, SessionCookie, caller_of, role_missing
 from navlin.api.endpoint import ApiRequest, Endpoint
 from navlin.api.json_bounds import Octets
 from navlin.api.limits import TURN_S, Questions
@@ -69,6 +69,9 @@ DESCRIPTION: Final = own.ROOT + "/openapi.json"
 PING_EVERY_S: Final = 1.0
 MOST_PING_AGE_S: Final = 5.0
 PING_WAITED_S: Final = 2.0
+PIECE_BYTES: Final = 64 << 10
+"""Maximum number of bytes of an answer that are given to a connection at once. The next ones follow when its peer has
+read these, so that peers which do not read cost little memory."""
 PACKED_FROM_BYTES: Final = 1_000
 PACKED_LEVEL: Final = 3
 """Level of gzip, 1 to 9. Higher levels take up to five times as long for a tenth less."""
@@ -117,6 +120,10 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
             for each in (pages.endpoints if pages else ())
         ),
     ]
+    forms = {
+        logging_in.LOG_OUT: Role.LINEAGE_VIEWER,
+        **{each.path: each.role for each in (pages.endpoints if pages else ()) if each.takes_form},
+    }
     handlers: dict[Any, Any] = {
         each: partial(_as_page, pages, answer)
         for each, answer in (
@@ -128,6 +135,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         )
     }
     middleware = [
+        Middleware(_Pieces),
         Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
         Middleware(_StrippedPaths, base_path=service.base_path),
@@ -140,7 +148,9 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
             compresslevel=PACKED_LEVEL,
             exclude_content_types=("text/html", *DEFAULT_EXCLUDED_CONTENT_TYPES),
         ),
-        Middleware(Callers, service=service, checks=checks, cookie=cookie, bodies=bodies, pages=pages),
+        Middleware(
+            Callers, service=service, checks=checks, cookie=cookie, bodies=bodies, forms=forms, pages=pages
+        ),
     ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.router.redirect_slashes = False
@@ -215,9 +225,7 @@ async def answered(
     request.state.address = address
     if user.role < endpoint.role:
         audit("request refused", request, user.name, reason="role")
-        raise HttpError(
-            403, f"this needs the {endpoint.role.words} role; you are logged in as {user.role.words}"
-        )
+        raise role_missing(user, endpoint.role)
     questions.require_room(user.name)
     parameters, body = await _parameters(endpoint, bodies, request)
     width_chars = text_width(request.headers.get("accept", "")) if endpoint.view is not None else 0
@@ -228,7 +236,7 @@ async def answered(
             solr = resources.enter_context(service.index.solr())
             result = endpoint.answer(ApiRequest(service, solr, user, parameters, csrf, body, width_chars > 0))
             if isinstance(result, Html):
-                return result.response()
+                return _counted_until_sent(result.response(), resources)
             if isinstance(result, NoContent):
                 return Response(status_code=204)
             if isinstance(result, Redirect):
@@ -238,7 +246,7 @@ async def answered(
                 form, ended, beside = result.media_type, result.exit_code, {**result.headers}
                 result = result.lines
             if not isinstance(result, Iterator):
-                return _whole(endpoint, result, width_chars)
+                return _counted_until_sent(_whole(endpoint, result, width_chars), resources)
             # Compute the first piece now, because the status can no longer be changed if a later piece fails.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
             headers = {"Content-Type": form, **beside}
@@ -270,6 +278,17 @@ def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
     )
     response.headers[EXIT_CODE] = str(exit_code(form))
     return response
+
+
+def _counted_until_sent(response: Response, resources: ExitStack) -> Response:
+    """Return a response like this one that keeps ``resources`` until it is sent, if it is large. So the user's share of
+    concurrent requests also limits the memory of responses that are not read."""
+    body = bytes(response.body)
+    if len(body) <= PIECE_BYTES:
+        return response
+    pieces = (body[at : at + PIECE_BYTES] for at in range(0, len(body), PIECE_BYTES))
+    kept = closing_after(pieces, resources.pop_all())
+    return StreamingResponse(kept, response.status_code, dict(response.headers))
 
 
 def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator[bytes]:
@@ -410,6 +429,24 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 # -- Around every request ------------------------------------------------------------------------------------------------
+
+
+class _Pieces:
+    """Sends every response in pieces of at most `PIECE_BYTES`. The server waits after each piece until the peer has read
+    enough; without the pieces it would copy a whole response first."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_pieces(message: Message) -> None:
+            body = message.get("body", b"")
+            last = max(0, len(body) - 1) // PIECE_BYTES * PIECE_BYTES
+            for at in range(0, last, PIECE_BYTES):
+                await send({**message, "body": body[at : at + PIECE_BYTES], "more_body": True})
+            await send({**message, "body": body[last:]} if last else message)
+
+        await self.app(scope, receive, send_pieces if scope["type"] == "http" else send)
 
 
 class _Headers:

@@ -23,7 +23,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from navlin.access.authentication import AuthenticationFailed, Caller, CheckKind, DeferredCheck
+from navlin.access.roles import Role
 from navlin.access.sessions import Session
+from navlin.access.store import User
 from navlin.api.answers import HttpError, error_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.bodies import EDIT_BYTES, Bodies
@@ -116,7 +118,9 @@ class CheckQueues:
 
 
 class Callers:
-    """Middleware that identifies the caller and refuses unidentified requests."""
+    """Middleware that identifies the caller and refuses unidentified requests. ``forms`` maps the paths that take forms
+    of a browser to the required roles: a form at another path, or of a caller without the role, is not read.
+    """
 
     def __init__(
         self,
@@ -125,10 +129,11 @@ class Callers:
         checks: CheckQueues,
         cookie: SessionCookie,
         bodies: Bodies,
+        forms: Mapping[str, Role],
         pages: Pages | None = None,
     ) -> None:
         self.app, self.service, self.checks, self.cookie = app, service, checks, cookie
-        self.bodies, self.pages = bodies, pages
+        self.bodies, self.forms, self.pages = bodies, forms, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -167,7 +172,7 @@ class Callers:
             return
         if found.session is not None:
             try:
-                receive = await self._meant(request, found.session, writes=writes)
+                receive = await self._meant(request, found.user, found.session, writes=writes)
             except HttpError as problem:
                 audit("request refused", request, found.user.name, reason=problem.message)
                 answer = (
@@ -187,7 +192,7 @@ class Callers:
         header = ", ".join(request.headers.getlist("authorization"))
         return partial(self.service.authentication.caller, header, address_of(request), named, cookie)
 
-    async def _meant(self, request: Request, session: Session, *, writes: bool) -> Receive:
+    async def _meant(self, request: Request, user: User, session: Session, *, writes: bool) -> Receive:
         """Raise `HttpError` unless the owner of the session intends this request. Return the ``receive`` to use from here
         on, because the body of a form has been read to find the token."""
         if not writes:
@@ -198,10 +203,13 @@ class Callers:
             return request.receive
         receive = request.receive
         shown = request.headers.getlist(CSRF_HEADER)
-        if not shown and request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
-            user = session.user
-            async with self.bodies.read(request, user, EDIT_BYTES) as body:
-                fields = await self.bodies.parse(user, len(body), partial(fields_of, body))
+        needed = self.forms.get(request.scope["path"])
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not shown and kind == FORM and needed is not None:
+            if user.role < needed:
+                raise role_missing(user, needed)
+            async with self.bodies.read(request, user.name, EDIT_BYTES) as body:
+                fields = await self.bodies.parse(user.name, len(body), partial(fields_of, body))
             receive, shown = _again(body, receive), fields.get(CSRF_FIELD, [])
         if len(shown) != 1 or not session.confirms(shown[0]):
             raise HttpError(
@@ -210,6 +218,10 @@ class Callers:
                 f" as {CSRF_HEADER}, or as the field {CSRF_FIELD} of a form",
             )
         return receive
+
+
+def role_missing(user: User, needed: Role) -> HttpError:
+    return HttpError(403, f"this needs the {needed.words} role; you are logged in as {user.role.words}")
 
 
 def refused(request: Request, found: AuthenticationFailed) -> None:

@@ -23,8 +23,9 @@ from navlin.index.graph.sources import KnownSource, known_sources
 from navlin.index.solr.solr import Solr, SolrError
 from navlin.java import OLDEST_JAVA
 from navlin.model.plurals import counted
-from navlin.model.redaction.literals import masking
+from navlin.model.redaction.literals import without_quoted
 from navlin.pipeline.failing import in_words
+from navlin.pipeline.masking_literals import masked
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.settings.configuration import Configuration
 from navlin.service.settings.export_settings import ExportSettings
@@ -199,8 +200,9 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
     if not all(finding.fine for finding in found):
         return
     try:
-        with masking(extractor.estate.masks_literals):
-            for text in extractor.check():
+        with masked(extractor):
+            for said in extractor.check():
+                text = without_quoted(said) if extractor.estate.masks_literals else said
                 found.append(Finding(subject, True, text, needed=False))
                 yield found[-1]
     except Exception as error:

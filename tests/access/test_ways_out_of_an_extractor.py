@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import fields, replace
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Final, get_args
 
 import pyarrow as pa
@@ -16,9 +19,11 @@ import pytest
 from extractors.hdfs.errors import to_error
 from extractors.hms import HiveMetastore
 from extractors.hms.idl import FieldSchema, Partition, SerDeInfo, StorageDescriptor, Table
+from extractors.lineage.file_split import FileSplit
 from extractors.openlineage.events import to_event
 from extractors.openlineage.runs import JobRun, run_of
-from navlin.model.extractor import Extractor
+from navlin.index.solr.solr import Solr
+from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.keys import EntityType, RelationType, execution_key, operation_key, table_key
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Entity, Record, Reject, Relation, Split
@@ -30,9 +35,13 @@ from navlin.pipeline.masking_literals import (
     plan_without_literals,
     without_literals_in,
 )
-from navlin.pipeline.reading import read_splits, summarize
+from navlin.pipeline.planning import Planner
+from navlin.pipeline.reading import FAILURE, REJECT, read_splits, summarize
+from navlin.service.check import check
+from navlin.service.settings.configuration import read_configuration
 from tests.services.thrift_metastore import ThriftMetastore
 from tests.support.openlineage import FIRST_MS, event, of_fields, source, table
+from tests.support.poisoned_lines import PoisonedLines
 
 PLANTED: Final = "hunter7Zx"
 SOURCE: Final = Source(source_id("ways", "hms"), HIVE, "hms", "ways")
@@ -262,6 +271,67 @@ def test_a_note_of_a_plan_and_an_error_of_a_plan_have_no_literal() -> None:
 
     assert "the tables of no database can be listed" in str(raised.value)
     assert PLANTED not in str(raised.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Quoting(PoisonedLines):
+    """An extractor whose sentences and errors quote a literal."""
+
+    def plan(self, positions: Positions) -> Plan:
+        if positions.complete:
+            raise ValueError(f"no key '{PLANTED}'")
+        return Plan(note=f"no key '{PLANTED}'")
+
+    def read(self, split: Split) -> Iterator[Record]:
+        yield Entity(TABLE, 1, {"created": PLANTED})
+        raise ValueError(f"no key '{PLANTED}'")
+
+    def check(self) -> Iterator[str]:
+        yield f"it has '{PLANTED}'"
+        raise ValueError(f"no key '{PLANTED}'")
+
+
+@pytest.mark.parametrize(("masks", "said"), [(True, "'?'"), (False, f"'{PLANTED}'")])
+def test_the_failure_of_a_split_and_an_impossible_date_quote_no_literal(said: str, *, masks: bool) -> None:
+    extractor = Quoting(SOURCE, replace(ESTATE, masks_literals=masks))
+
+    rows = rows_of(extractor, (FileSplit("key", "/log", 1, 1, 1, 1),))
+
+    told = {row["core"]: row["document"].decode() for row in rows if row["core"] in (FAILURE, REJECT)}
+    assert told[FAILURE] == f"no key {said}"
+    assert json.loads(told[REJECT])["reason"] == f"invalid date: created {said}"
+
+
+@pytest.mark.parametrize(("masks", "said"), [(True, "'?'"), (False, f"'{PLANTED}'")])
+def test_a_plan_of_a_run_quotes_no_literal(solr: Solr, said: str, *, masks: bool) -> None:
+    extractor = Quoting(SOURCE, replace(ESTATE, masks_literals=masks))
+    planner = Planner(solr, EXTRACTORS["poisoned_lines"], extractor, lambda: 1)
+
+    _, plan = planner.plan(complete=False)
+
+    assert plan.note == f"no key {said}"
+    with pytest.raises(Exception, match=f"no key {re.escape(said)}"):
+        planner.plan(complete=True)
+
+
+@pytest.mark.parametrize(("masks", "said"), [(True, "'?'"), (False, f"'{PLANTED}'")])
+def test_a_check_of_a_source_quotes_no_literal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, *, masks: bool
+) -> None:
+    file = tmp_path / "navlin.toml"
+    literals = "all" if masks else "marked"
+    file.write_text(
+        f'[navlin]\ncluster = "c"\nstate_directory = "state"\n[redaction]\nliterals = "{literals}"\n'
+        f'[[source]]\nname = "p"\nextractor = "poisoned_lines"\ndirectory = "{tmp_path}"\n'
+    )
+    registration = EXTRACTORS["poisoned_lines"]
+    monkeypatch.setitem(EXTRACTORS, "poisoned_lines", replace(registration, make=Quoting))
+
+    findings = [
+        each for each in check(read_configuration(file, EXTRACTORS, {}), {}) if each.subject == "source p"
+    ]
+
+    assert [each.text for each in findings[1:]] == [f"it has {said}", f"no key {said}"]
 
 
 def test_an_error_of_an_extractor_keeps_its_type_if_literals_are_stored() -> None:

@@ -47,6 +47,16 @@ Downstream
   nothing
 """
 """Lineage that combines the statements of the Spark job and of Impala."""
+REVENUE = """\
+shop.board_report.revenue (Hive column)
+
+Upstream
+shop.board_report.revenue
+└── <-- shop.top_markets.revenue
+    └── <-- shop.revenue.revenue
+        └── <-- shop.order_facts.amount
+            └── <-- shop.orders.amount
+"""
 
 
 Start = Callable[..., Demo]
@@ -294,10 +304,15 @@ def test_a_process_that_outlived_its_parent_is_ended() -> None:
     assert not Path(f"/proc/{int(done.stdout)}").exists()
 
 
-def test_the_readme_shows_the_upstream_that_the_demo_prints() -> None:
-    [shown] = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+@pytest.mark.services
+def test_the_readme_shows_the_upstream_that_the_demo_prints(demo: Demo) -> None:
+    [(question, shown)] = re.findall(
+        r"\nnavlin (lineage [^\n]*)\n```\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    before = offered(demo)[0].partition(" lineage ")[0]
 
-    assert shown == BOARD_REPORT.partition("\nDownstream")[0]
+    assert shown == REVENUE
+    assert pasted(demo, f"{before} {question}").stdout == REVENUE
 
 
 @pytest.mark.services

@@ -96,7 +96,7 @@ def test_the_diagram_of_the_demo_is_pictured(demo: Demo, tmp_path: Path) -> None
     url, user, password = printed_address(demo)
     with started_chromium(tmp_path) as window:
         window.url = url
-        window.size(1200, 760)
+        window.size(1200, 660)
         window.open("/login")
         window.find("[name=name]").send_keys(user)
         window.find("[name=password]").send_keys(password)

@@ -80,6 +80,23 @@ def test_a_columns_expression_is_shown_next_to_the_diagram(chromium: Chromium, w
     assert chromium.texts("#selected .made-by h3") == [f"insert → {world.database}.target", "Expression"]
 
 
+def test_an_edge_between_columns_shows_the_statement_and_the_expression(
+    chromium: Chromium, world: World
+) -> None:
+    source, target = world.table("source", "price"), world.table("target", "total")
+    operation = world.operation("insert", [source], [target], parts={"target.total": ["source.price"]})
+    world.entity(operation, queryText="INSERT INTO target SELECT sum(price) FROM source")
+    world.entity(sub_operation_key(operation, "target.total"), expression="sum(price)")
+    world.index()
+    drawn(chromium, world.column("target.total"))
+    chromium.run(
+        "document.querySelector('#picture .edge').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    texts = ["INSERT INTO target SELECT sum(price) FROM source", "sum(price)"]
+    chromium.until(lambda: chromium.texts("#selected .facts pre") == texts, "not both texts")
+    assert chromium.texts("#selected .facts h3")[-2:] == ["Query", "Expression"]
+
+
 # -- A hop in the opposite direction -------------------------------------------------------------------------------------
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from navlin.forward.contacts import Contacts, HostContact, contacts_in
+from tests.support.manual import page
 
 
 def test_only_the_newest_addresses_of_a_host_are_remembered(tmp_path: Path) -> None:
@@ -57,3 +62,25 @@ def test_a_damaged_file_of_a_contact_counts_as_no_contact(tmp_path: Path) -> Non
     for content in ("no JSON", "[]", "7"):
         (directory / ".contact").write_text(content)
         assert list(contacts_in(tmp_path)) == [HostContact("one")]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"alive_ms": 1},
+        {"lost_ms": 10**12, "lost_files": 2, "lost_bytes": 5_000},
+        {"refused": "the host has 5 files of 7,000 bytes here, which is all that it may have"},
+        {"refused": "nothing can be stored: No space left on device"},
+        {"refused": "lines of IMPALA-1 are refused: too many are waiting"},
+        {"addresses": {"10.0.0.1": 1, "10.0.0.2": 2}},
+        {"unreadable": 3},
+        {"problem": "IMPALA-1: 403: this token is for SPARK-1"},
+        {"problem": "/var/log/impala: [Errno 2] No such file or directory"},
+    ],
+)
+def test_the_runbook_has_each_concern(told: dict[str, Any]) -> None:
+    told = {**told, "refused_ms": 10**12} if "refused" in told else told
+    concern = HostContact("one", **told).concern(10**12)
+    rows = page("operations/runbook").partition("### Hosts that send logs\n")[2].partition("\n#")[0]
+    patterns = [re.escape(each).replace("…", ".*") for each in re.findall(r"^\| `(.*?)`", rows, re.MULTILINE)]
+    assert sum(re.fullmatch(each, concern) is not None for each in patterns) == 1

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from navlin.forward import agent
+from tests.support.open_files import open_inodes
 from tests.support.other_hosts import ALIVE, FILES, Hosts, digest, hosts_of
 
 MOST_LINES = 400
@@ -100,6 +101,25 @@ def test_a_removed_file_is_reported_gone_and_a_heartbeat_tells_what_is_behind(
     assert (contact.behind_bytes, contact.unreadable, len(contact.problem)) == (7, 2, 500)
     assert contact.concern(contact.alive_ms) == "its agent cannot read 2 files"
     assert contact.concern(contact.alive_ms + 691_000) == "its agent does not report"
+
+
+def test_a_removed_file_that_the_server_never_took_is_not_kept_open(
+    hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.agent_command(host="other-source")
+    monkeypatch.setattr(agent, "HELD_S", 0.0)
+    server = agent.Server(hosts.web.url, str(hosts.home / "other-source.token"), None)
+    following = agent.Agent(server, [("HIVE-1", str(tmp_path), "*")])
+    log = tmp_path / "log"
+    log.write_bytes(b"line\n")
+    inode = log.stat().st_ino
+    following.poll()
+    log.unlink()
+    assert inode in open_inodes(), "it may still be written to"
+
+    following.poll()
+
+    assert inode not in open_inodes()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from navlin.model.keys import EntityType
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Position, Record, Reject
 from navlin.model.source import IMPALA, SPARK, Estate, Source
+from tests.support.spark_logs import application, log_start, write_log
+from tests.support.stream_logs import progress
 
 SOURCE = Source("1", IMPALA, "IMPALA-1", "estate", claimable=False)
 LOGS = Source("2", SPARK, "SPARK-1", "estate", claimable=False)
@@ -136,6 +138,17 @@ def test_the_reject_of_a_cut_line_names_the_limit_that_cut_it(root: Path, length
     (reject,) = [each for each in following.read() if isinstance(each, Reject)]
     assert (words in reject.reason, "may have been cut" in reject.reason) == (True, bool(words))
     assert [words in each for each in checked[1:]] == ([True] if words and length < 1 << 20 else [])
+
+
+def test_a_streaming_query_has_the_host_of_its_log(root: Path) -> None:
+    write_log(
+        files_of(root, "one", "SPARK-1"),
+        log_start(),
+        application(),
+        progress(["FileStreamSource[hdfs://nn/in]"]),
+    )
+    following = Following(SparkEvents(LOGS, Estate("estate", (LOGS,), forwarded=str(root)), ()))
+    assert [host for _, host in executions(following.read())] == ["one"]
 
 
 def test_spark_logs_are_read_from_several_directories_globs_and_hosts(root: Path, tmp_path: Path) -> None:

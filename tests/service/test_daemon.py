@@ -126,7 +126,10 @@ def test_a_source_unknown_to_the_daemon_is_refused(daemon: Served) -> None:
     daemon.file.write_text(good)
 
     assert asked.returncode == 1
-    assert 'the running navlin serve has no source "LATER": reload its configuration (SIGHUP)' in asked.stderr
+    assert (
+        'the running navlin serve has no source "LATER": reload its configuration'
+        f" (systemctl reload navlin, or kill -HUP {daemon.process.pid})"
+    ) in asked.stderr
 
 
 @pytest.mark.services

@@ -35,7 +35,7 @@ from navlin.model.keys import EntityType
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Reject
 from tests.services import hostile
-from tests.services.certificates import certificate
+from tests.services.certificates import Certificate, certificate
 from tests.services.hostile import HEAD, HostilePeer
 from tests.services.rest import JobHistory, ResourceManager
 from tests.support import oozie_rounds
@@ -273,6 +273,7 @@ PEERS: Final[dict[str, Peer]] = {
         most_mib=128,
         attacks={
             "silence": HTTP_SILENT["silence"],
+            "drip": HTTP_SILENT["drip"],
             "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/oozie"), "redirects to http://127.0.0.2:1"),
             **shapes(b"[]", b"5", b'{"apps":1}', b'{"workflows":5}', b'{"workflows":"x"}', b"<html></html>", b""),
         },
@@ -495,6 +496,62 @@ def test_a_peer_that_stalls_tls_times_out(name: str, stall: Made) -> None:
     assert peer.by_tls is not None
     with stall() as other, refused(peer, "timed out|in time|no answer within 0.5 s", other.where):
         peer.by_tls(other.where)
+
+
+def yarn_trusting(where: str, ca_file: str) -> Any:
+    following = Following(ResourceManager(), read_timeout_s=SILENCE_S, connect_timeout_s=SILENCE_S)
+    return _yarn(following, urls=(f"https://{where}",), ca_file=ca_file).plan()
+
+
+def _solr_trusting(where: str, ca_file: str) -> Solr:
+    address = SolrAddress(f"https://{where}/solr", ca_file=ca_file)
+    return Solr(replace(address, timeout_s=SILENCE_S, connect_timeout_s=SILENCE_S))
+
+
+def solr_trusting(where: str, ca_file: str) -> Any:
+    with _solr_trusting(where, ca_file) as asked:
+        return asked.ping("elements")
+
+
+def solr_export_trusting(where: str, ca_file: str) -> Any:
+    shards = [f"https://{where}/solr/elements"]
+    with _solr_trusting(where, ca_file) as asked:
+        return list(asked.export("elements", "*:*", "identity", shards=shards))
+
+
+def directory_trusting(where: str, ca_file: str) -> Any:
+    with conversation(LdapEndpoint(f"ldaps://{where}", Path(ca_file)), 4 * SILENCE_S) as speaking:
+        return speaking.bind("cn=somebody", "password")
+
+
+TRUSTED: Final[dict[str, tuple[Callable[[str, str], Any], bytes, str]]] = {
+    "the ResourceManager": (yarn_trusting, HEAD + b"\r\n ", "its answer is still incomplete after 2 s"),
+    "Solr": (solr_trusting, HEAD + b"\r\n ", "its answer is still incomplete after 2 s"),
+    "Solr's exports": (solr_export_trusting, HEAD + b"\r\n ", "less than 16 KiB a second"),
+    "the metastore": (
+        lambda where, ca_file: metastore(where, tls=True, ca_file=ca_file),
+        _NAMES + b"\x00\x00\x00\x01\x00\x10\x00\x00a",
+        "no whole one within 4 times",
+    ),
+    "the directory of users": (
+        directory_trusting, b"\x30\x84\x00\x10\x00\x00\x02", "does not answer in time",
+    ),
+}  # fmt: skip
+"""peer → (a request over TLS, with the file of a trusted CA; an answer that is dripped; the error)"""
+
+
+@pytest.fixture(scope="module")
+def trusted(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return certificate(tmp_path_factory.mktemp("trusted"))
+
+
+@pytest.mark.parametrize("name", TRUSTED)
+def test_an_answer_that_drips_inside_of_tls_is_bounded(name: str, trusted: Certificate) -> None:
+    ask, answer, words = TRUSTED[name]
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(trusted.certificate, trusted.key)
+    with hostile.drip(answer, tls=context) as other, refused(PEERS[name], words, other.where):
+        ask(other.where, str(trusted.certificate))
 
 
 @pytest.mark.parametrize(

@@ -3,28 +3,30 @@ are released after a limited time."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from extractors.lineage.planned_files import GIVEN_UP_AFTER
+from extractors.lineage.planned_files import GIVEN_UP_AFTER, ROTATED_MS
 from navlin.index.journal.overview import source_overview
 from navlin.index.journal.runs import RunRecord, Status
 from navlin.index.schema.fields import RUNS
 from navlin.index.solr.solr import Solr
 from navlin.model.extractor import EXTRACTORS
+from navlin.model.plan import Positions
+from navlin.model.records import Position, Reject
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.crashes import SET_ASIDE
 from navlin.pipeline.planning import ASIDE_AFTER, ASIDE_MS
 from navlin.pipeline.run import Pipeline
 from navlin.render.status import backing_off
+from tests.support.open_files import open_inodes
 from tests.support.poisoned_lines import PoisonedLines
 
 DAY_MS = 86_400_000
@@ -91,6 +93,24 @@ def test_only_a_crash_sets_a_file_aside_and_a_full_disk_does_not(
     assert followed.rejects() == rejects
 
 
+def test_neither_the_error_of_a_crash_nor_its_reject_quotes_a_literal(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_: object) -> None:
+        raise RuntimeError("Python worker exited unexpectedly (crashed) at 'hunter7Zx'")
+
+    monkeypatch.setattr("navlin.pipeline.run.rows_of_splits", ended)
+    masks = replace(followed.extractor.estate, masks_literals=True)
+    followed.extractor = replace(followed.extractor, estate=masks)
+    followed.write("log", "a line")
+
+    errors = [followed.run(after_ms=1_000).error for _ in range(2)]
+
+    assert all(error.endswith("(crashed) at '?'") for error in errors), errors
+    followed.solr.commit(RUNS, soft=True)
+    assert "hunter7Zx" not in repr(followed.rejects())
+
+
 @pytest.mark.services
 def test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read(
     followed: Followed,
@@ -121,17 +141,59 @@ def test_a_failed_and_removed_file_is_reported_lost_and_its_descriptor_released_
     inode = poisoned.stat().st_ino
     followed.run()
     poisoned.unlink()
-    assert inode in held_inodes()
+    assert inode in open_inodes()
     for _ in range(GIVEN_UP_AFTER - 1):
         assert followed.run().counts.failed_splits == 1
-    assert inode in held_inodes()
+    assert inode in open_inodes()
 
     assert followed.run().counts.failed_splits == 0
     followed.run()
-    assert inode not in held_inodes()
+    assert inode not in open_inodes()
     assert any("7 of its bytes, from byte 0 to 7, are not read" in each for each in followed.rejects())
     assert followed.shown() == []
     assert followed.run().status is Status.IDLE
+
+
+def test_the_descriptor_of_a_removed_file_is_released_after_the_last_failure_to_read_it(
+    tmp_path: Path,
+) -> None:
+    source = Source(source_id("aside", "P"), "ACME", "P", "aside")
+    extractor = PoisonedLines(source, Estate("aside", (source,)), str(tmp_path))
+    file, now_ms = tmp_path / "bad", time.time_ns() // 1_000_000
+    file.write_text("poison\n")
+    inode = file.stat().st_ino
+    found = extractor.plan(Positions({}, now_ms)).found
+    saved = {each.key: each.value for each in found}
+    file.unlink()
+
+    for failures in (1, GIVEN_UP_AFTER - 1):
+        [split] = extractor.plan(Positions(saved, now_ms, failed={str(file): failures})).splits
+        with pytest.raises(ValueError, match="poisoned"):
+            list(extractor.read(split))
+        assert inode in open_inodes()
+    [split] = extractor.plan(Positions(saved, now_ms, failed={str(file): GIVEN_UP_AFTER})).splits
+    lost, position = extractor.read(split)
+
+    assert isinstance(lost, Reject)
+    assert "7 of its bytes, from byte 0 to 7, are not read" in lost.reason
+    assert isinstance(position, Position)
+    assert extractor.plan(Positions({position.key: position.value}, now_ms)).splits == ()
+    assert inode not in open_inodes()
+
+
+def test_the_descriptor_of_a_removed_empty_file_is_released_after_a_minute(tmp_path: Path) -> None:
+    source = Source(source_id("aside", "P"), "ACME", "P", "aside")
+    extractor = PoisonedLines(source, Estate("aside", (source,)), str(tmp_path))
+    file, now_ms = tmp_path / "empty", time.time_ns() // 1_000_000
+    file.touch()
+    inode = file.stat().st_ino
+    extractor.plan(Positions({}, now_ms))
+    file.unlink()
+
+    extractor.plan(Positions({}, now_ms))
+    assert inode in open_inodes(), "its writer may still have it open"
+    extractor.plan(Positions({}, now_ms + ROTATED_MS + 1_000))
+    assert inode not in open_inodes()
 
 
 @pytest.mark.services
@@ -144,7 +206,7 @@ def test_a_file_removed_with_its_directory_is_read_to_its_end(followed: Followed
     run = followed.run()
     assert (run.counts.records, run.failures) == (1, ())
     followed.run()
-    assert inode not in held_inodes()
+    assert inode not in open_inodes()
 
 
 @pytest.mark.services
@@ -166,13 +228,3 @@ def test_a_failure_no_longer_planned_is_no_longer_listed(followed: Followed) -> 
     assert followed.shown() != []
     followed.run()
     assert followed.shown() == []
-
-
-def held_inodes() -> set[int]:
-    found = set()
-    for each in os.listdir("/proc/self/fd"):
-        try:
-            found.add(os.stat(f"/proc/self/fd/{each}").st_ino)
-        except FileNotFoundError:
-            continue
-    return found

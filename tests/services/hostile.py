@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import itertools
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final, Self
 
 DRIP_S: Final = 0.05
+DRIPS: Final = 800
+"""Number of bytes that a peer drips. They take 40 seconds, ten times as long as any client here may wait."""
 CLOSING_S: Final = 2.0
 HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
@@ -22,7 +25,8 @@ class HostilePeer:
 
     It starts after the client's first bytes, or immediately if it ``speaks_first``, and pauses before each piece if
     it ``drips``. Then it closes the connection, or stays silent if it ``stays``. ``sent`` counts the bytes that
-    clients accepted; ``asked`` holds the first bytes received on each connection.
+    clients accepted; ``asked`` holds the first bytes received on each connection. With ``tls``, all of this is inside
+    of TLS.
     """
 
     def __init__(
@@ -33,7 +37,9 @@ class HostilePeer:
         stays: bool = False,
         speaks_first: bool = False,
         address: str = "127.0.0.1",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._pieces, self._drips, self._stays, self._speaks_first = pieces, drips, stays, speaks_first
         self._listening = socket.create_server((address, 0))
         self._ended = threading.Event()
@@ -59,7 +65,11 @@ class HostilePeer:
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):
+        tls = self._tls
+        with (
+            suppress(OSError),
+            tls.wrap_socket(connection, server_side=True) if tls else connection as connection,
+        ):
             if not self._speaks_first:
                 self.asked.append(connection.recv(1 << 16))
             for piece in self._pieces():
@@ -80,12 +90,13 @@ def silence() -> HostilePeer:
     return HostilePeer(lambda: iter(()), stays=True)
 
 
-def drip(answer: bytes, *, speaks_first: bool = False) -> HostilePeer:
-    """Return a peer that sends a response one byte at a time, then its last byte forever."""
+def drip(answer: bytes, *, speaks_first: bool = False, tls: ssl.SSLContext | None = None) -> HostilePeer:
+    """Return a peer that sends a response one byte at a time, then its last byte again and again."""
     return HostilePeer(
-        lambda: (bytes((byte,)) for byte in itertools.chain(answer, itertools.repeat(answer[-1]))),
+        lambda: (bytes((byte,)) for byte in answer[:DRIPS].ljust(DRIPS, answer[-1:])),
         drips=True,
         speaks_first=speaks_first,
+        tls=tls,
     )
 
 
@@ -101,12 +112,12 @@ def cut(answer: bytes) -> HostilePeer:
 
 
 def http_drip() -> HostilePeer:
-    """Return a peer that sends an endless body, one byte at a time."""
+    """Return a peer that sends a long body, one byte at a time."""
     return drip(HEAD + b"\r\n ")
 
 
 def http_head_drip() -> HostilePeer:
-    """Return a peer that sends an endless response header, one byte at a time."""
+    """Return a peer that sends a long response header, one byte at a time."""
     return drip(HEAD + b"X: x")
 
 

@@ -30,10 +30,9 @@ for a TLS handshake."""
 LEFTOVER_S: Final = 5.0
 """Timeout for the rest of a request's body after the response, in seconds."""
 STALLED_S: Final = 60.0
-"""Timeout for a client that does not read the response, in seconds. One second is added for each `LEAST_BYTES_A_SECOND`
-bytes waiting to be sent."""
+"""Timeout for a client that does not read the response, in seconds. The client may take as long for each piece of the
+response, of which only one is waiting (`navlin.api.application.PIECE_BYTES`)."""
 MOST_HEADER_BYTES: Final = 16 << 10
-LEAST_BYTES_A_SECOND: Final = 16 << 10
 MOST_CONNECTIONS: Final = 1_000
 RESERVED_DESCRIPTORS: Final = 128
 """File descriptors reserved for the index, files and everything else."""
@@ -119,6 +118,9 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
         self.peer = network_of(self.client[0] if self.client else "")
+        # By default the timeout would apply only if 64 KiB are waiting, and fewer bytes could wait forever. With 0 bytes,
+        # a connection with TLS would always be paused.
+        transport.set_write_buffer_limits(high=1, low=0)
         if self._all.take(self):
             self._unread = self.loop.call_later(HEADER_S, transport.abort)
         else:
@@ -158,10 +160,7 @@ class BoundedProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        waiting_bytes = self.transport.get_write_buffer_size()
-        self._unwritten = self.loop.call_later(
-            STALLED_S + waiting_bytes / LEAST_BYTES_A_SECOND, self.transport.abort
-        )
+        self._unwritten = self.loop.call_later(STALLED_S, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()

@@ -6,6 +6,7 @@ Signal handlers only put a command into the queue.
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -420,7 +421,8 @@ class Daemon:
         loaded = self._sources.named(name)
         if loaded is None:
             raise RequestRefused(
-                f'the running navlin serve has no source "{name}": reload its configuration (SIGHUP)'
+                f'the running navlin serve has no source "{name}": reload its configuration'
+                f" (systemctl reload navlin, or kill -HUP {os.getpid()})"
             )
 
         self._require_space()

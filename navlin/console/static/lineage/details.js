@@ -76,10 +76,13 @@ export function showEdge(panel, line, graph, acts, shown) {
     facts.append(html("h3", {}, "Via"), html("ul", { class: "via" }, ...edge.via.map((hop) => viaOf(hop, acts))));
   }
   const operations = edge.via.filter((hop) => /OPERATION$/.test(hop.type) && !hop.placeholder).slice(0, VIA_LISTED);
+  const stated = new Set();
   for (const hop of operations) {
     const place = html("div", {});
     facts.append(place);
-    fill(place, hop.id, acts, true);
+    const statement = hop.type === "SUB_OPERATION" && hop.parent && !stated.has(hop.parent) ? hop.parent : hop.id;
+    stated.add(statement);
+    fill(place, hop.id, acts, true, statement);
   }
 }
 
@@ -148,25 +151,31 @@ function searchFor(node, acts) {
   return html("p", {}, "Not extracted from any source. ", html("a", { href: address }, "Search queries that mention it"));
 }
 
-/** Adds the fields of an entity from the index. With `brief`, adds only its name and texts. */
-async function fill(place, id, acts, brief = false) {
+/** Adds the fields of an entity from the index. With `brief`, adds only its name and texts. The text of the query is that
+ * of `statement`: for a sub-operation, its operation may be given. */
+async function fill(place, id, acts, brief = false, statement = id) {
   place.replaceChildren(html("p", { class: "dim" }, "Loading…"));
   try {
-    const shown = await askShown(id);
-    const fields = { ...shown.fields.extractor, ...shown.fields.technical, ...shown.fields.linker };
-    const text = TEXTS.find((name) => typeof fields[name] === "string");
+    const [shown, stated] = await Promise.all([askShown(id), askShown(statement)]);
+    const fields = fieldsOf(shown);
+    const query = fieldsOf(stated);
+    const text = TEXTS.find((name) => typeof query[name] === "string");
     const expression = [fields[EXPRESSION] ?? []].flat().join("\n");
     const known = Object.entries({ ...shown.fields.people, ...fields });
     const rows = known.filter(([name]) => !TEXTS.includes(name) && name !== EXPRESSION);
     place.replaceChildren(
-      ...(brief ? [html("h3", {}, titleOf(shown))] : []),
-      ...(text ? [html("h3", {}, TEXT_TITLES[shown.sourceType] ?? "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
+      ...(brief && (text || expression) ? [html("h3", {}, titleOf(shown))] : []),
+      ...(text ? [html("h3", {}, TEXT_TITLES[shown.sourceType] ?? "Query"), html("pre", { class: "query", tabindex: 0 }, printable(query[text]))] : []),
       ...(expression ? [html("h3", {}, "Expression"), html("pre", { class: "query", tabindex: 0 }, printable(expression))] : []),
       ...(brief ? [] : [factsOf(rows, acts), runsOf(shown.executions)]),
     );
   } catch (error) {
     place.replaceChildren(html("p", { class: "problem" }, printable(error.message)));
   }
+}
+
+function fieldsOf(shown) {
+  return { ...shown.fields.extractor, ...shown.fields.technical, ...shown.fields.linker };
 }
 
 const TAGS = ["tags", "inheritedTag"];
