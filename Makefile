@@ -29,7 +29,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars docs screenshots demo test test-services soak browser scan third-party check format formatted lint types compiled wheel packages bundle release bench lock clean python java
+.PHONY: help venv jars docs screenshots demo test test-services soak browser scan third-party check format formatted lint types compiled wheel packages bundle image release bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -90,8 +90,13 @@ packages: wheel .release/.locked ## a deb (bookworm) and an RPM (el8, el9) in di
 bundle: wheel .release/.locked ## one tar in dist that installs on a host without internet
 	@$(BIN)/python -m release bundle
 
+image: packages ## an image of navlin from its deb, by buildah, podman or docker
+	@builder=$$(command -v buildah || command -v podman || command -v docker) || \
+	    { echo "the image is built by buildah, podman or docker, and none of them is installed" >&2; exit 1; }; \
+	$$builder build -f release/Dockerfile -t navlin:$$($(BIN)/python -m release version) -t navlin .
+
 # The tests of the packages skip what has not been made, so they run after it.
-release: check packages bundle ## everything that is published, in dist, after all checks and tests: packages, bundle, wheel, sums, notes
+release: check packages bundle image ## everything that is published, after all checks and tests: packages, bundle, wheel, sums, notes in dist; the image
 	@$(MAKE) --no-print-directory test-services
 	@$(BIN)/python -m release notes
 	@$(BIN)/python -m release sums

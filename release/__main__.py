@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,7 +30,9 @@ def packages(wheels: Sequence[Path], nfpm: Path) -> list[Path]:
 
 
 def bundle(wheels: Sequence[Path]) -> list[Path]:
-    return [make_bundle(wheels, _describe(wheels, BUILT, of_package=False))]
+    described = _describe(wheels, BUILT, of_package=False)
+    beside = [shutil.copy(file, DIST / f"navlin-{version()}-{file.name}") for file in described]
+    return [make_bundle(wheels, described), *beside]
 
 
 def sums() -> list[Path]:
@@ -63,9 +66,12 @@ def _describe(wheels: Sequence[Path], into: Path, *, of_package: bool) -> list[P
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m release", description="Make the files of a release.")
-    parser.add_argument("what", choices=["packages", "bundle", "notes", "sums"])
+    parser.add_argument("what", choices=["packages", "bundle", "notes", "sums", "version"])
     parser.add_argument("--nfpm", type=Path, default=Path(".release/bin/nfpm"), help="the program nfpm")
     given = parser.parse_args()
+    if given.what == "version":
+        sys.stdout.write(version() + "\n")
+        return 0
     try:
         if given.what in ("notes", "sums"):
             made = notes() if given.what == "notes" else sums()

@@ -103,15 +103,16 @@ def test_clients_that_never_read_are_closed_cost_little_and_delay_nobody(impatie
     large, small = (len(answer_to(impatient, path).content) for path in (LARGE, SMALL))
     before, mib = sockets(impatient), most_memory_mib(impatient)
     with ExitStack() as opened:
+        clients = []
         for number in range(CLIENTS):
             larges, rest = divmod(LEAST_BYTES + number * STEP_BYTES, large)
             asked = get(LARGE) * larges + get(SMALL) * (rest // small)
-            last = opened.enter_context(closing(asking(impatient, asked)))
+            clients.append(opened.enter_context(closing(asking(impatient, asked))))
         assert answer_to(impatient, "/navlin/healthz").status_code == 200
         wait_for_sockets(impatient, before)
         received = 0
         with suppress(OSError):
-            while piece := last.recv(MIB):
+            while piece := clients[-1].recv(MIB):
                 received += len(piece)
         assert received < LEAST_BYTES + CLIENTS * STEP_BYTES - large, "its answers fit into the buffers"
     assert most_memory_mib(impatient) < mib + GROWTH_MIB

@@ -86,6 +86,14 @@ def test_the_description_names_files_that_exist() -> None:
     assert [name for name in description["scripts"].values() if not (SOURCES / name).is_file()] == []
 
 
+def test_a_build_of_the_image_sends_only_the_files_that_it_copies() -> None:
+    copied = re.findall(r"^COPY (\S+) ", (SOURCES / "Dockerfile").read_text(), re.MULTILINE)
+    rules = (SOURCES / "Dockerfile.dockerignore").read_text().split("\n")
+
+    assert [line.removeprefix("!") for line in rules if line.startswith("!")] == copied
+    assert "*" in rules
+
+
 def test_the_packages_configuration_is_valid() -> None:
     read = read_configuration(SOURCES / "navlin.toml", load_extractors(), {})
 
