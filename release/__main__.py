@@ -31,7 +31,9 @@ def packages(wheels: Sequence[Path], nfpm: Path) -> list[Path]:
 
 def bundle(wheels: Sequence[Path]) -> list[Path]:
     described = _describe(wheels, BUILT, of_package=False)
-    beside = [shutil.copy(file, DIST / f"navlin-{version()}-{file.name}") for file in described]
+    beside = [DIST / f"navlin-{version()}-{file.name}" for file in described]
+    for file, copy in zip(described, beside, strict=True):
+        shutil.copy(file, copy)
     return [make_bundle(wheels, described), *beside]
 
 
