@@ -18,7 +18,7 @@ from navlin.demo.ports import reserved_port
 from navlin.java import QUICK, JavaProgram, find_java, pyspark_jars
 
 SOURCE: Final = Path(__file__).with_name("HadoopServices.java")
-START_S: Final = 180.0
+START_S: Final = 600.0
 COMMAND_S: Final = 120.0
 PORTS: Final = 14
 """Number of ports that one Hadoop needs."""

@@ -120,7 +120,7 @@ class Driver:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        code = self._process.wait(180)
+        code = self._process.wait(600)
         self._process.stdout.close()
         return code
 
