@@ -16,7 +16,7 @@ from navlin.demo.ports import reserved_port
 from navlin.java import QUICK, JavaProgram, pyspark_jars
 
 SOURCE: Final = Path(__file__).with_name("MetastoreServer.java")
-START_S: Final = 120
+START_S: Final = 600
 
 
 class MetastoreNotStarted(DemoFailed):
