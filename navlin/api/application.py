@@ -236,7 +236,7 @@ async def answered(
             solr = resources.enter_context(service.index.solr())
             result = endpoint.answer(ApiRequest(service, solr, user, parameters, csrf, body, width_chars > 0))
             if isinstance(result, Html):
-                return _counted_until_sent(result.response(), resources)
+                return result.response()
             if isinstance(result, NoContent):
                 return Response(status_code=204)
             if isinstance(result, Redirect):
@@ -246,7 +246,7 @@ async def answered(
                 form, ended, beside = result.media_type, result.exit_code, {**result.headers}
                 result = result.lines
             if not isinstance(result, Iterator):
-                return _counted_until_sent(_whole(endpoint, result, width_chars), resources)
+                return _whole(endpoint, result, width_chars)
             # Compute the first piece now, because the status can no longer be changed if a later piece fails.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
             headers = {"Content-Type": form, **beside}
@@ -278,17 +278,6 @@ def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
     )
     response.headers[EXIT_CODE] = str(exit_code(form))
     return response
-
-
-def _counted_until_sent(response: Response, resources: ExitStack) -> Response:
-    """Return a response like this one that keeps ``resources`` until it is sent, if it is large. So the user's share of
-    concurrent requests also limits the memory of responses that are not read."""
-    body = bytes(response.body)
-    if len(body) <= PIECE_BYTES:
-        return response
-    pieces = (body[at : at + PIECE_BYTES] for at in range(0, len(body), PIECE_BYTES))
-    kept = closing_after(pieces, resources.pop_all())
-    return StreamingResponse(kept, response.status_code, dict(response.headers))
 
 
 def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator[bytes]:
