@@ -50,9 +50,6 @@ requestAnimationFrame(frame);
 """
 
 
-@pytest.mark.xfail(
-    reason="117 ms beside 33 ms without a graphics card: names too small to be read are drawn, too"
-)
 def test_a_large_diagram_moves_as_an_empty_drawing_does(chromium: Chromium, solr: Solr) -> None:
     world = World(solr, f"frames-{uuid4().hex[:8]}")
     first = world.table("t0", *(f"c{each}" for each in range(COLUMNS)))

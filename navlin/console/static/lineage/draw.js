@@ -226,15 +226,15 @@ function rowOf(row, number, box, graph) {
     "data-id": row.id,
     "data-parent": box.id,
     "aria-label": readAloud(row.node, graph),
-    transform: `translate(0 ${y})`,
   };
   return [
     svg(
       "g",
       attributes,
-      svg("rect", { class: "ground", x: 1, width: box.width - 2, height: ROW_PX - 1 }),
-      svg("path", { class: "rule", d: `M1 0H${box.width - 1}` }),
-      typeIcon(row.node, 12, 6, 12),
+      // A transform of its own for each row would make every frame slower while the diagram is panned.
+      svg("rect", { class: "ground", x: 1, y, width: box.width - 2, height: ROW_PX - 1 }),
+      svg("path", { class: "rule", d: `M1 ${y}H${box.width - 1}` }),
+      typeIcon(row.node, 12, y + 6, 12),
     ),
     svg("text", { class: "row-name", x: 30, y: y + 16, direction: "ltr", "aria-hidden": "true" }, row.text),
   ];
