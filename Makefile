@@ -93,7 +93,7 @@ bundle: wheel .release/.locked ## one tar in dist that installs on a host withou
 image: packages ## an image of navlin from its deb, by buildah, podman or docker
 	@builder=$$(command -v buildah || command -v podman || command -v docker) || \
 	    { echo "the image is built by buildah, podman or docker, and none of them is installed" >&2; exit 1; }; \
-	$$builder build -f release/Dockerfile -t navlin:$$($(BIN)/python -m release version) -t navlin .
+	$$builder build -f release/Dockerfile -t navlin:$$($(BIN)/navlin --version) -t navlin .
 
 # The tests of the packages skip what has not been made, so they run after it.
 release: check packages bundle image ## everything that is published, after all checks and tests: packages, bundle, wheel, sums, notes in dist; the image

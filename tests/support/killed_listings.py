@@ -108,7 +108,7 @@ def _of_one_listing(name: str) -> bool:
 def list_with_kills(
     solr: Solr, folder: Path, cluster: str, first: int, delays_s: Sequence[tuple[str, float]]
 ) -> int:
-    """List a bucket by processes, of which each is killed some seconds after the start of a step, and the last one is not
+    """List a bucket by processes. Each is killed some seconds after the start of a step, and the last one is not
     killed. ``first`` is the number of the first process. Return the number after the last one.
     """
     for number, (step, delay_s) in enumerate((*delays_s, ("", 0.0)), first):

@@ -30,8 +30,8 @@ for a TLS handshake."""
 LEFTOVER_S: Final = 5.0
 """Timeout for the rest of a request's body after the response, in seconds."""
 STALLED_S: Final = 60.0
-"""Timeout for a client that does not read the response, in seconds. The client may take as long for each piece of the
-response, of which only one is waiting (`navlin.api.application.PIECE_BYTES`)."""
+"""Timeout for a client that does not read the response, in seconds. Only one piece of the response waits
+(`navlin.api.application.PIECE_BYTES`), and the client may take as long for each."""
 MOST_HEADER_BYTES: Final = 16 << 10
 MOST_CONNECTIONS: Final = 1_000
 RESERVED_DESCRIPTORS: Final = 128
